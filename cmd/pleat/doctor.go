@@ -40,14 +40,13 @@ The exit code is 1 if something is.`,
 				return stores.OpenAs(ctx, p, f, stores.MustExist)
 			},
 			Listen: cmp.Or(*listen, proxyOf(p)), Start: proxyStart(p), Getenv: p.Getenv,
+			Records: records(p), Hooks: dataFolder(p, "hook"),
 		}
 		for _, f := range files {
 			inside, _ := f.lookup(hook.Name, "inside")
 			o.Settings = append(o.Settings, doctor.Settings{Path: f.Path, Outside: slices.Equal(inside, []string{"false"})})
 		}
 		o.Program, _ = os.Executable()
-		o.Records, _ = records(p)
-		o.Hooks, _ = dataFolder(p, "hook")
 		r := doctor.Examine(c.Context(), o)
 		if err := p.Output(*asJSON, r); err != nil {
 			return err

@@ -38,12 +38,10 @@ func hookCommand(p *term.Console) *cobra.Command {
 			wrong = errors.New("want one event")
 		}
 		program, _ := os.Executable()
-		made, _ := records(p)
-		notes, _ := dataFolder(p, "hook")
 		return hook.Run(c.Context(), first(args), hook.Options{
-			Wrong: wrong, In: p.Stdin, Out: p.Stdout, Agent: *agent, Off: !*inside, Proxied: made.Has(*agent),
+			Wrong: wrong, In: p.Stdin, Out: p.Stdout, Agent: *agent, Off: !*inside, Proxied: records(p).Has(*agent),
 			Base:    cmp.Or(p.Getenv("ANTHROPIC_BASE_URL"), p.Getenv("OPENAI_BASE_URL")),
-			Program: clients.ShellWord(runtime.GOOS, program), Folder: notes,
+			Program: clients.ShellWord(runtime.GOOS, program), Folder: dataFolder(p, "hook"),
 			Open: func(ctx context.Context, busy time.Duration) (library.Store, error) {
 				f.Busy = busy
 				return stores.Open(ctx, p, f)

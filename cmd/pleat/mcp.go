@@ -150,7 +150,11 @@ pleat mcp install codex --undo`,
 			return term.UsageError(fmt.Sprintf("unknown client %q: want %s", args[0],
 				strings.Join(clients.ServerNames, ", ")))
 		}
-		return edit.run(ctx, p, clients.Servers(program, p.Getenv)[i])
+		change := clients.Servers(program, p.Getenv)[i]
+		if edit.undo {
+			return edit.takeBack(ctx, p, change.Record)
+		}
+		return edit.run(ctx, p, change)
 	})
 	return c
 }

@@ -47,27 +47,21 @@ pleat setup claude --undo`,
 	address := c.Flags().String("url", "http://127.0.0.1:4141", "the `ADDRESS` of the proxy")
 	c.ValidArgs = clients.Names()
 	c.RunE = runs(p, func(ctx context.Context, p *term.Console, args []string) error {
-		if len(args) == 0 && edit.undo {
-			made, err := records(p)
-			if err != nil {
-				return err
-			}
-			all, err := made.Names()
-			return cmp.Or(err, edit.takeBack(ctx, p, all...))
+		if len(args) == 0 && !edit.undo {
+			return p.Output(false, agentList{p.Getenv, records(p)})
 		}
 		if len(args) == 0 {
-			made, _ := records(p) // none, where there is no place for them
-			return p.Output(false, agentList{p.Getenv, made})
+			all, err := records(p).Names()
+			return cmp.Or(err, edit.takeBack(ctx, p, all...))
 		}
 		agent, err := clients.Find(args[0])
-		if err == nil && edit.undo {
-			return edit.undoOne(ctx, p, agent, *inside)
-		}
-		if err == nil && *inside {
-			return edit.inside(ctx, p, agent)
-		}
-		if err != nil {
+		switch {
+		case err != nil:
 			return err
+		case edit.undo:
+			return edit.undoOne(ctx, p, agent, *inside)
+		case *inside:
+			return edit.inside(ctx, p, agent)
 		}
 		return edit.proxied(ctx, p, agent, *address)
 	})
@@ -137,10 +131,7 @@ func (f *editFlags) offer(
 	ctx context.Context, p *term.Console, agent clients.Client, base string, args []string,
 ) error {
 	if f.show || f.yes || !p.Interactive() || base != "http://"+tally.Address ||
-		!strings.HasSuffix(proxyStart(p), "start") {
-		return nil
-	}
-	if tally.Runs(ctx, base) {
+		!strings.HasSuffix(proxyStart(p), "start") || tally.Runs(ctx, base) {
 		return nil
 	}
 	if p.Confirm(ctx, false, "Start the proxy now, and whenever you log in?") != nil {

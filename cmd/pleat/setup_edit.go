@@ -30,24 +30,14 @@ func (f *editFlags) declare(fs *pflag.FlagSet) {
 	fs.BoolVar(&f.undo, "undo", false, "take the change back")
 }
 
+// run makes changes, once they are shown and agreed to.
 func (f *editFlags) run(ctx context.Context, p *term.Console, changes ...clients.Change) error {
-	if f.undo {
-		var names []string
-		for _, c := range changes {
-			names = append(names, c.Record)
-		}
-		return f.takeBack(ctx, p, names...)
-	}
-	made, err := records(p)
-	if err != nil {
-		return err
-	}
-	edits, err := made.Plan(changes...)
+	edits, err := records(p).Plan(changes...)
 	if err != nil {
 		return err
 	}
 	changed, ok, err := f.ask(ctx, p, edits)
-	if changed == "" {
+	if !changed {
 		p.Printf("it is set up already: %s\n", paths(edits))
 	}
 	if !ok {
@@ -58,14 +48,14 @@ func (f *editFlags) run(ctx context.Context, p *term.Console, changes ...clients
 			return err
 		}
 	}
-	if changed != "" {
+	if changed {
 		p.Printf("%s\n", term.WithoutPassword(f.done))
 	}
 	return nil
 }
 
-// ask shows what changes, and returns where, and whether it may be done.
-func (f *editFlags) ask(ctx context.Context, p *term.Console, edits []*clientconfig.Edit) (string, bool, error) {
+// ask shows what changes, and returns whether anything does, and whether it may be done.
+func (f *editFlags) ask(ctx context.Context, p *term.Console, edits []*clientconfig.Edit) (changed, ok bool, _ error) {
 	var list []*clientconfig.Edit
 	for _, e := range edits {
 		if diff := e.Diff(); diff != "" {
@@ -73,11 +63,11 @@ func (f *editFlags) ask(ctx context.Context, p *term.Console, edits []*clientcon
 			list = append(list, e)
 		}
 	}
-	changed := paths(list)
+	changed = len(list) > 0
 	if f.show {
 		return changed, false, nil
 	}
-	err := p.Confirm(ctx, f.yes || changed == "", "Change "+changed+"?")
+	err := p.Confirm(ctx, f.yes || !changed, "Change "+paths(list)+"?")
 	return changed, err == nil, err
 }
 
@@ -92,32 +82,26 @@ func paths(edits []*clientconfig.Edit) string {
 // undoOne takes back one of the two things that can be set up for an agent: the proxy, unless the
 // other is asked for or is the only one. It says what stays.
 func (f *editFlags) undoOne(ctx context.Context, p *term.Console, c clients.Client, inside bool) error {
-	made, err := records(p)
+	made := records(p)
 	proxied, within := made.Has(c.Name), made.Has(c.InsideRecords()...)
 	names := []string{c.Name}
 	if inside || within && !proxied {
 		inside, names = true, c.InsideRecords()
 	}
-	if err == nil {
-		err = f.takeBack(ctx, p, names...)
+	if err := f.takeBack(ctx, p, names...); err != nil {
+		return err
 	}
-	switch {
-	case err != nil:
-	case inside && proxied:
+	if inside && proxied {
 		p.Printf("%s still sends its requests to the proxy: pleat setup %s --undo\n", c.Title, c.Name)
-	case !inside && within:
+	} else if !inside && within {
 		p.Printf("%s still runs pleat when it compacts: pleat setup %s --inside --undo\n", c.Title, c.Name)
 	}
-	return err
+	return nil
 }
 
 // takeBack takes changes back.
 func (f *editFlags) takeBack(ctx context.Context, p *term.Console, names ...string) error {
-	made, err := records(p)
-	if err != nil {
-		return err
-	}
-	edits, err := made.PlanBack(names...)
+	edits, err := records(p).PlanBack(names...)
 	if err != nil {
 		return err
 	}
@@ -154,23 +138,17 @@ func taken(p *term.Console, edit *clientconfig.Edit) error {
 	return nil
 }
 
-// dataFolder is where pleat keeps one kind of what it knows of agents: beside the user's store.
-func dataFolder(p *term.Console, name string) (string, error) {
+// dataFolder is where pleat keeps one kind of what it knows of agents: beside the user's store. "": nowhere.
+func dataFolder(p *term.Console, name string) string {
 	path, err := stores.Path(p, "")
 	if err != nil {
-		return "", err
+		return ""
 	}
-	return filepath.Join(filepath.Dir(path), name), nil
+	return filepath.Join(filepath.Dir(path), name)
 }
 
 // records are what can be taken back of what was changed in the configuration of agents.
-func records(p *term.Console) (clients.Records, error) {
-	dir, err := dataFolder(p, "setup")
-	return clients.Records(dir), err
-}
+func records(p *term.Console) clients.Records { return clients.Records(dataFolder(p, "setup")) }
 
 // proxyOf is the address of the proxy that agents were set up for; the usual one if none was.
-func proxyOf(p *term.Console) string {
-	made, _ := records(p)
-	return cmp.Or(made.Proxy(), tally.Address)
-}
+func proxyOf(p *term.Console) string { return cmp.Or(records(p).Proxy(), tally.Address) }

@@ -351,11 +351,7 @@ func forgetEverything(ctx context.Context, p *term.Console, f *stores.Flags, yes
 	if err := cmp.Or(err, failed); err != nil {
 		return err
 	}
-	made, err := records(p)
-	if err != nil {
-		return err
-	}
-	if all, err := made.Names(); err != nil || len(all) > 0 {
+	if all, err := records(p).Names(); err != nil || len(all) > 0 {
 		undo := errors.New(`pleat has changed settings of agents: take that back first, with "pleat setup --undo"`)
 		return cmp.Or(err, undo)
 	}

@@ -2,7 +2,6 @@ package clients
 
 import (
 	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -34,6 +33,9 @@ func (r Records) Has(names ...string) bool {
 
 // Names are the names of all changes that can be taken back.
 func (r Records) Names() (names []string, err error) {
+	if r == "" {
+		return nil, nil
+	}
 	files, err := filepath.Glob(r.file("*"))
 	for _, f := range files {
 		names = append(names, strings.TrimSuffix(filepath.Base(f), ".json"))
@@ -63,7 +65,7 @@ func (r Records) Plan(changes ...Change) (edits []*clientconfig.Edit, err error)
 	for _, c := range changes {
 		var edit *clientconfig.Edit
 		switch undo := r.file(c.Record); {
-		case c.Path == "":
+		case r == "" || c.Path == "":
 			err = errors.New("there is no home folder")
 		case c.text != "":
 			edit, err = clientconfig.Create(c.Path, undo, c.text)
@@ -87,13 +89,10 @@ func (r Records) PlanBack(names ...string) (edits []*clientconfig.Edit, err erro
 		}
 		return t
 	}
-	names = slices.Clone(names)
+	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !r.Has(name) })
 	slices.SortStableFunc(names, func(a, b string) int { return made(b).Compare(made(a)) })
 	for _, name := range names {
 		edit, err := clientconfig.Undo(r.file(name), edits...)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
 		if err != nil {
 			return nil, err
 		}

@@ -94,35 +94,41 @@ type doctor struct {
 // Examine looks at everything. Nothing is changed.
 func Examine(ctx context.Context, o Options) *Report {
 	d := &doctor{Options: o, Report: Report{Format: "pleat/doctor/1", Checks: []Check{}}}
-	d.add("version", "ok", "pleat "+o.Version, "")
+	d.ok("version", "pleat "+o.Version)
 	d.examineSettings()
 	d.examineStore(ctx)
 	running := d.examineProxy(ctx)
 	d.examineNetwork()
 	d.examineKeys()
 	for _, s := range localserver.Running(ctx, nil) {
-		d.add("server", "ok", fmt.Sprintf("%s at %s, %s", s.Kind, s.BaseURL, term.Plural(len(s.Models), "model")), "")
+		d.ok("server", fmt.Sprintf("%s at %s, %s", s.Kind, s.BaseURL, term.Plural(len(s.Models), "model")))
 	}
 	d.examineAgents(running)
 	return &d.Report
 }
 
-func (d *doctor) add(what, state, found, do string) {
-	d.Checks = append(d.Checks, Check{what, state, found, do})
+func (d *doctor) ok(what, found string) { d.Checks = append(d.Checks, Check{what, "ok", found, ""}) }
+
+func (d *doctor) note(what, found string) {
+	d.Checks = append(d.Checks, Check{what, "note", found, ""})
+}
+
+func (d *doctor) wrong(what, found, do string) {
+	d.Checks = append(d.Checks, Check{what, "wrong", found, do})
 }
 
 func (d *doctor) examineSettings() {
-	switch {
-	case d.Wrong != nil:
-		d.add("config", "wrong", d.Wrong.Error(), "correct it; \"pleat config\" shows what is in force")
-	case len(d.Settings) == 0:
-		d.add("config", "ok", "no pleat.toml: every command has its defaults", "")
-	default:
-		for _, f := range d.Settings {
-			d.add("config", "ok", f.Path, "")
-			if f.Outside {
-				d.add("config", "note", "inside = false: agents compact without pleat here", "")
-			}
+	if d.Wrong != nil {
+		d.wrong("config", d.Wrong.Error(), "correct it; \"pleat config\" shows what is in force")
+		return
+	}
+	if len(d.Settings) == 0 {
+		d.ok("config", "no pleat.toml: every command has its defaults")
+	}
+	for _, f := range d.Settings {
+		d.ok("config", f.Path)
+		if f.Outside {
+			d.note("config", "inside = false: agents compact without pleat here")
 		}
 	}
 }
@@ -137,20 +143,20 @@ func (d *doctor) examineStore(ctx context.Context) {
 			_, err = library.Begins(ctx, store, list[0].Key)
 		}
 		if err != nil {
-			d.add("store", "wrong", term.WithoutPassword(err.Error()),
+			d.wrong("store", term.WithoutPassword(err.Error()),
 				"if it is encrypted, give its key; look at it with \"pleat store verify\"")
 			return
 		}
-		d.add("store", "ok", fmt.Sprintf("%s, %s", term.WithoutPassword(path), term.Plural(len(list), "session")), "")
+		d.ok("store", fmt.Sprintf("%s, %s", term.WithoutPassword(path), term.Plural(len(list), "session")))
 	case path != "" && term.Missing(path) && stores.Scheme(path) == "":
 		if err := canMake(filepath.Dir(path)); err != nil {
-			d.add("store", "wrong", fmt.Sprintf("none yet, and %s cannot be made: %v", path, err),
+			d.wrong("store", fmt.Sprintf("none yet, and %s cannot be made: %v", path, err),
 				"name another with --store or PLEAT_STORE, or see to the folder's permissions")
 			return
 		}
-		d.add("store", "note", "none yet; \"pleat compact FILE\" or \"pleat run\" makes "+path, "")
+		d.note("store", "none yet; \"pleat compact FILE\" or \"pleat run\" makes "+path)
 	default:
-		d.add("store", "wrong", term.WithoutPassword(err.Error()),
+		d.wrong("store", term.WithoutPassword(err.Error()),
 			"name another with --store or PLEAT_STORE, or see to its permissions and its key")
 	}
 }
@@ -173,51 +179,33 @@ func (d *doctor) examineProxy(ctx context.Context) (running bool) {
 	defer stop()
 	running, status, err := tally.Probe(ctx, "http://"+d.Listen)
 	if errors.Is(err, tally.ErrAddress) {
-		d.add("proxy", "wrong", err.Error(), "give --listen as HOST:PORT")
+		d.wrong("proxy", err.Error(), "give --listen as HOST:PORT")
 		return false
-	}
-	why := ""
-	if running {
-		why = tally.Unready(ctx, d.Listen)
 	}
 	another := "use another port, such as: " + d.Start + " --listen " + beside(d.Listen)
 	switch {
-	case why == tally.Draining:
-		d.add("proxy", "note", "answers at "+d.Listen+", and drains: new conversations pass unchanged", "")
-	case why != "":
-		d.add("proxy", "wrong", fmt.Sprintf("answers at %s, but cannot fold: %s", d.Listen, why),
-			"see to that, and start the proxy again")
 	case running:
-		d.add("proxy", "ok", "answers at "+d.Listen, "")
+		switch why := tally.Unready(ctx, d.Listen); why {
+		case "":
+			d.ok("proxy", "answers at "+d.Listen)
+		case tally.Draining:
+			d.note("proxy", "answers at "+d.Listen+", and drains: new conversations pass unchanged")
+		default:
+			d.wrong("proxy", fmt.Sprintf("answers at %s, but cannot fold: %s", d.Listen, why),
+				"see to that, and start the proxy again")
+		}
 	case err == nil:
-		d.add("proxy", "wrong", fmt.Sprintf("another program answers at %s (%s)", d.Listen, status), "end it, or "+another)
+		d.wrong("proxy", fmt.Sprintf("another program answers at %s (%s)", d.Listen, status), "end it, or "+another)
 	default:
 		l, err := net.Listen("tcp", d.Listen)
 		if err != nil {
-			d.add("proxy", "wrong", err.Error(), another)
+			d.wrong("proxy", err.Error(), another)
 			break
 		}
 		_ = l.Close()
-		start := d.Start + tally.At(d.Listen)
-		d.add("proxy", "note", fmt.Sprintf("none at %s; \"%s\" starts one there", d.Listen, start), "")
+		d.note("proxy", fmt.Sprintf("none at %s; \"%s%s\" starts one there", d.Listen, d.Start, tally.At(d.Listen)))
 	}
 	return running
-}
-
-// examineNetwork says how providers are reached from here, and whether agents reach pleat. A proxy that
-// runs was perhaps started in another environment.
-func (d *doctor) examineNetwork() {
-	addresses := []string{"https://api.anthropic.com", "https://api.openai.com", gemini.DefaultBaseURL}
-	for _, name := range baseNames {
-		addresses = append(addresses, d.Getenv(name))
-	}
-	for _, line := range webproxy.For(addresses...) {
-		d.add("network", "ok", line, "")
-	}
-	if do := webproxy.Exposed(d.Getenv); do != "" {
-		d.add("network", "wrong", "a web proxy is set, and NO_PROXY does not name 127.0.0.1: it may get what agents "+
-			"send to pleat, with their keys", do)
-	}
 }
 
 // beside is an address with the next port.
@@ -230,6 +218,22 @@ func beside(address string) string {
 	return net.JoinHostPort(host, strconv.Itoa(n+1))
 }
 
+// examineNetwork says how providers are reached from here, and whether agents reach pleat. A proxy that
+// runs was perhaps started in another environment.
+func (d *doctor) examineNetwork() {
+	addresses := []string{"https://api.anthropic.com", "https://api.openai.com", gemini.DefaultBaseURL}
+	for _, name := range baseNames {
+		addresses = append(addresses, d.Getenv(name))
+	}
+	for _, line := range webproxy.For(addresses...) {
+		d.ok("network", line)
+	}
+	if do := webproxy.Exposed(d.Getenv); do != "" {
+		d.wrong("network", "a web proxy is set, and NO_PROXY does not name 127.0.0.1: it may get what agents "+
+			"send to pleat, with their keys", do)
+	}
+}
+
 // baseNames are the variables that name another server than the provider's.
 var baseNames = []string{"ANTHROPIC_BASE_URL", "OPENAI_BASE_URL", "GOOGLE_GEMINI_BASE_URL"}
 
@@ -237,29 +241,27 @@ func (d *doctor) examineKeys() {
 	var set []string
 	for _, name := range []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "OPENAI_API_KEY", "GEMINI_API_KEY"} {
 		value := d.Getenv(name)
-		if value == "" {
-			continue
+		if value != "" {
+			set = append(set, name)
 		}
-		set = append(set, name)
 		if strings.ContainsAny(value, " \t\r\n\"'") {
-			d.add("keys", "wrong", name+" has spaces, quotes or line ends in it", "set it again, without them")
+			d.wrong("keys", name+" has spaces, quotes or line ends in it", "set it again, without them")
 		}
 	}
 	if len(set) > 0 {
-		d.add("keys", "ok", strings.Join(set, ", ")+" set", "")
+		d.ok("keys", strings.Join(set, ", ")+" set")
 	} else {
-		d.add("keys", "note", "none in the environment; \"pleat run\" needs one, or a model server on this machine; "+
-			"agents may have logins of their own", "")
+		d.note("keys", "none in the environment; \"pleat run\" needs one, or a model server on this machine; "+
+			"agents may have logins of their own")
 	}
 	for _, name := range baseNames {
 		if base := d.Getenv(name); base != "" {
-			d.add("keys", "note", name+" is "+term.WithoutPassword(base)+"; \"pleat wrap\" forwards to it", "")
+			d.note("keys", name+" is "+term.WithoutPassword(base)+"; \"pleat wrap\" forwards to it")
 		}
 	}
 }
 
-// examineAgents looks for the agents that are here, and whether those that are set up reach
-// the proxy.
+// examineAgents looks for the agents that are here, and whether those that are set up work.
 func (d *doctor) examineAgents(running bool) {
 	var here []string
 	for _, c := range clients.All {
@@ -267,57 +269,59 @@ func (d *doctor) examineAgents(running bool) {
 		if _, err := exec.LookPath(c.Name); err == nil && c.Name != "continue" {
 			here = append(here, c.Name)
 		}
-		d.examineInside(c)
-		if !d.Records.Has(c.Name) {
-			continue
+		if d.Records.Has(c.InsideRecords()...) {
+			d.examineInside(c)
 		}
-		points, err := c.Points(d.Listen, d.Getenv)
-		switch {
-		case err != nil:
-			d.add("agents", "wrong", err.Error(), "pleat setup "+c.Name+" --undo, or change that")
-		case !points:
-			d.add("agents", "wrong",
-				fmt.Sprintf("%s was set up, but %s does not name %s", c.Title, c.Path(d.Getenv), d.Listen),
-				"pleat doctor --listen ADDRESS if your proxy is elsewhere, else pleat setup "+c.Name+" or --undo")
-		case !running:
-			d.add("agents", "wrong", fmt.Sprintf("%s sends its requests to %s, where no proxy runs", c.Title, d.Listen),
-				d.Start+tally.At(d.Listen)+", or pleat setup "+c.Name+" --undo")
-		default:
-			d.add("agents", "ok", c.Title+" is set up", "")
+		if d.Records.Has(c.Name) {
+			d.examinePointed(c, running)
 		}
 	}
 	slices.Sort(here)
 	if len(here) > 0 {
-		d.add("agents", "ok", "found "+strings.Join(here, ", "), "")
+		d.ok("agents", "found "+strings.Join(here, ", "))
 	} else {
-		d.add("agents", "note", "none of those that pleat knows is on the PATH; \"pleat setup\" lists them", "")
+		d.note("agents", "none of those that pleat knows is on the PATH; \"pleat setup\" lists them")
 	}
 }
 
-func (d *doctor) examineInside(c clients.Client) {
-	if !d.Records.Has(c.InsideRecords()...) {
-		return
+// examinePointed examines an agent that was pointed to the proxy.
+func (d *doctor) examinePointed(c clients.Client, running bool) {
+	points, err := c.Points(d.Listen, d.Getenv)
+	switch {
+	case err != nil:
+		d.wrong("agents", err.Error(), "pleat setup "+c.Name+" --undo, or change that")
+	case !points:
+		d.wrong("agents", fmt.Sprintf("%s was set up, but %s does not name %s", c.Title, c.Path(d.Getenv), d.Listen),
+			"pleat doctor --listen ADDRESS if your proxy is elsewhere, else pleat setup "+c.Name+" or --undo")
+	case !running:
+		d.wrong("agents", fmt.Sprintf("%s sends its requests to %s, where no proxy runs", c.Title, d.Listen),
+			d.Start+tally.At(d.Listen)+", or pleat setup "+c.Name+" --undo")
+	default:
+		d.ok("agents", c.Title+" is set up")
 	}
+}
+
+// examineInside examines an agent that was set up to run pleat.
+func (d *doctor) examineInside(c clients.Client) {
 	again := "pleat setup " + c.Name + " --inside, or --undo"
 	if d.Program == "" || !c.IsInside(d.Program, d.Getenv) {
-		d.add("agents", "wrong", c.Title+" was set up to run pleat, but not this program, or not any more", again)
+		d.wrong("agents", c.Title+" was set up to run pleat, but not this program, or not any more", again)
 		return
 	}
 	s, err := hook.Read(d.Hooks, c.Name)
 	when := s.Begun.Format(time.DateTime)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		d.add("agents", "ok", c.Title+" runs pleat when it compacts; it has not yet", "")
+		d.ok("agents", c.Title+" runs pleat when it compacts; it has not yet")
 	case err != nil:
-		d.add("agents", "wrong", err.Error(), "delete the file")
+		d.wrong("agents", err.Error(), "delete the file")
 	case s.Error != "":
-		d.add("agents", "wrong", fmt.Sprintf("%s compacted at %s, and pleat failed: %s", c.Title, when, s.Error),
+		d.wrong("agents", fmt.Sprintf("%s compacted at %s, and pleat failed: %s", c.Title, when, s.Error),
 			"fix that, or pleat setup "+c.Name+" --inside --undo")
 	case s.Ended.IsZero() && time.Since(s.Begun) > hook.Time:
-		d.add("agents", "wrong",
-			fmt.Sprintf("%s compacted without pleat at %s: pleat was stopped", c.Title, when), again)
+		d.wrong("agents", fmt.Sprintf("%s compacted without pleat at %s: pleat was stopped", c.Title, when), again)
 	default:
-		d.add("agents", "ok", fmt.Sprintf("%s runs pleat when it compacts; the last time at %s, as session %s", c.Title,
-			when, s.Session), "")
+		d.ok("agents", fmt.Sprintf("%s runs pleat when it compacts; the last time at %s, as session %s", c.Title, when,
+			s.Session))
 	}
 }

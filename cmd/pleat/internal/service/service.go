@@ -103,34 +103,28 @@ func quoted(words []string, escape *strings.Replacer) string {
 }
 
 func (o Options) launchAgent(label, log string) string {
-	var b bytes.Buffer
-	element := func(tag, text string) {
-		b.WriteString("<" + tag + ">")
+	element := func(tag, text string) string {
+		var b bytes.Buffer
 		_ = xml.EscapeText(&b, []byte(text)) // never fails here
-		b.WriteString("</" + tag + ">\n")
+		return "<" + tag + ">" + b.String() + "</" + tag + ">\n"
 	}
-	pair := func(key, tag, value string) {
-		element("key", key)
-		element(tag, value)
-	}
-	b.WriteString(xml.Header + `<!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" ` +
-		`"http://www.apple.com/DTDs/PropertyList-1.0.dtd">` + "\n<plist version=\"1.0\"><dict>\n")
-	pair("Label", "string", label)
-	element("key", "ProgramArguments")
-	b.WriteString("<array>\n")
+	command, environ := "", ""
 	for _, w := range o.Command {
-		element("string", w)
+		command += element("string", w)
 	}
-	b.WriteString("</array>\n<key>EnvironmentVariables</key>\n<dict>\n")
 	for _, v := range o.Environ {
 		name, value, _ := strings.Cut(v, "=")
-		pair(name, "string", value)
+		environ += element("key", name) + element("string", value)
 	}
-	b.WriteString("</dict>\n<key>RunAtLoad</key><true/>\n<key>KeepAlive</key><true/>\n")
-	pair("ExitTimeOut", "integer", fmt.Sprint(o.Ending.Seconds())) // launchd kills after 20 otherwise, streams or not
-	pair("StandardErrorPath", "string", log)
-	b.WriteString("</dict></plist>\n")
-	return b.String()
+	return xml.Header + `<!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" ` +
+		`"http://www.apple.com/DTDs/PropertyList-1.0.dtd">` + "\n<plist version=\"1.0\"><dict>\n" +
+		element("key", "Label") + element("string", label) +
+		element("key", "ProgramArguments") + "<array>\n" + command + "</array>\n" +
+		element("key", "EnvironmentVariables") + "<dict>\n" + environ + "</dict>\n" +
+		"<key>RunAtLoad</key><true/>\n<key>KeepAlive</key><true/>\n" +
+		// launchd kills after 20 seconds otherwise, streams or not
+		element("key", "ExitTimeOut") + element("integer", fmt.Sprint(o.Ending.Seconds())) +
+		element("key", "StandardErrorPath") + element("string", log) + "</dict></plist>\n"
 }
 
 // Start starts the proxy in the background, now and at every login. If that fails, what was there before is
