@@ -9,6 +9,7 @@ import (
 	"unicode/utf16"
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/library"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/sessionlog"
 )
 
@@ -68,16 +69,15 @@ func (h *hook) answer(ctx context.Context, st library.Store, agent agent, event 
 		h.state.Session = info.ID
 		return object{"masks": masks}, err
 	}
-	o := library.PageOptions{
-		Most: h.most(agent), Size: agent.size, Seen: !agent.drops, Program: h.Program,
-	}
+	o := library.PageOptions{Most: h.most(agent), Size: agent.size, Seen: !agent.drops, Program: h.Program}
 	page, brief, size := "", "", int64(0)
-	if event == "pre-compact" && agent.summary > 0 {
+	switch {
+	case event == "session-start":
+		page, size, err = lib.KeptPage(ctx, info.ID)
+	case event == "pre-compact" && agent.summary > 0:
 		short := o
 		short.Most = agent.summary - len(copyThis)
 		brief, err = lib.Page(ctx, info, short)
-	} else if event == "session-start" {
-		page, size, err = lib.KeptPage(ctx, info.ID)
 	}
 	if err == nil && (page == "" || info.Bytes < size || info.Bytes > size+samePage) {
 		page, err = lib.Page(ctx, info, o)
@@ -86,21 +86,18 @@ func (h *hook) answer(ctx context.Context, st library.Store, agent agent, event 
 		return nil, err
 	}
 	h.state.Session, h.state.Page = info.ID, len(page)
-	if event == "pre-compact" { // the agent takes the page only afterwards, when it is at hand
-		notice := "pleat keeps what this compaction drops: pleat store page " + info.ID
-		if h.Agent == "claude" { // which shows what it gets, also JSON
-			return nil, h.say(notice)
-		}
-		answer := object{"systemMessage": notice}
-		if brief != "" {
-			answer["hookSpecificOutput"] = contextOf("PreCompact", copyThis+brief)
-		}
-		return answer, nil
-	}
-	if event == "session-start" {
+	notice := "pleat keeps what this compaction drops: pleat store page " + info.ID
+	switch {
+	case event == "session-start":
 		return object{"hookSpecificOutput": contextOf("SessionStart", page)}, nil
+	case event != "pre-compact":
+		return object{"page": page, "session": info.ID}, nil
+	case h.Agent == "claude": // which shows what it gets, also JSON
+		return nil, h.say(notice)
+	case brief != "":
+		return object{"systemMessage": notice, "hookSpecificOutput": contextOf("PreCompact", copyThis+brief)}, nil
 	}
-	return object{"page": page, "session": info.ID}, nil
+	return object{"systemMessage": notice}, nil // the agent takes the page only afterwards, when it is at hand
 }
 
 // copyThis precedes what a model is told that writes an agent's summary.
@@ -131,8 +128,5 @@ func (h *hook) file() (name string, done func(), err error) {
 		return "", nil, err
 	}
 	name = filepath.Join(dir, h.Agent, filepath.Base(h.in.Session)+".json")
-	if err = os.MkdirAll(filepath.Dir(name), 0o700); err == nil {
-		err = os.WriteFile(name, h.in.Messages, 0o600)
-	}
-	return name, func() { _ = os.RemoveAll(dir) }, err
+	return name, func() { _ = os.RemoveAll(dir) }, term.WriteIn(name, h.in.Messages)
 }

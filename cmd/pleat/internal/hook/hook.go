@@ -3,14 +3,12 @@
 package hook
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -100,14 +98,9 @@ func (h *hook) run(ctx context.Context, event string) error {
 	if answer == nil {
 		return err
 	}
-	var out bytes.Buffer
-	enc := json.NewEncoder(&out)
+	enc := json.NewEncoder(h.Out)
 	enc.SetEscapeHTML(false)
-	if failed := enc.Encode(answer); failed != nil {
-		return failed
-	}
-	_, failed := h.Out.Write(out.Bytes())
-	return errors.Join(err, failed)
+	return errors.Join(err, enc.Encode(answer))
 }
 
 // stored answers with the user's store.
@@ -204,11 +197,7 @@ func (h *hook) keepState() {
 	if h.Folder == "" {
 		return
 	}
-	data, err := json.Marshal(h.state)
-	if err == nil && os.MkdirAll(h.Folder, 0o700) == nil {
-		_ = term.ReplaceFile(context.Background(), stateFile(h.Folder, h.Agent), 0o600, func(w io.Writer) error {
-			_, err := w.Write(data)
-			return err
-		})
+	if data, err := json.Marshal(h.state); err == nil {
+		_ = term.WriteIn(stateFile(h.Folder, h.Agent), data)
 	}
 }

@@ -135,7 +135,7 @@ func (s *Service) Start(ctx context.Context) error {
 	}
 	if err := run(ctx, s.start); err != nil {
 		if s.was != nil {
-			return errors.Join(err, os.WriteFile(s.file, s.was, 0o600))
+			return errors.Join(err, term.WriteIn(s.file, s.was))
 		}
 		return errors.Join(err, s.forget())
 	}
@@ -153,10 +153,7 @@ func (s *Service) describe() (err error) {
 	for dir := filepath.Dir(s.file); term.Missing(dir); dir = filepath.Dir(dir) {
 		s.made = append(s.made, dir)
 	}
-	if err := os.MkdirAll(filepath.Dir(s.file), 0o700); err != nil {
-		return err
-	}
-	return os.WriteFile(s.file, []byte(s.text), 0o600)
+	return term.WriteIn(s.file, []byte(s.text))
 }
 
 // Stop ends the proxy, which does not start any more either.
