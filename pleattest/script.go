@@ -33,11 +33,7 @@ type Step struct {
 
 // Say is a step that answers with text and stops.
 func Say(text string) Step {
-	return Step{Reply: model.Reply{
-		Messages: []transcript.Message{
-			transcript.Assistant(transcript.Text{Text: transcript.Plain(text)}),
-		}, Stop: model.StopEnd,
-	}}
+	return answer(model.StopEnd, transcript.Say(text))
 }
 
 // Use is a step that calls tools.
@@ -46,9 +42,11 @@ func Use(calls ...transcript.ToolCall) Step {
 	for i, c := range calls {
 		blocks[i] = c
 	}
-	return Step{
-		Reply: model.Reply{Messages: []transcript.Message{transcript.Assistant(blocks...)}, Stop: model.StopToolUse},
-	}
+	return answer(model.StopToolUse, blocks...)
+}
+
+func answer(stop model.StopReason, blocks ...transcript.Block) Step {
+	return Step{Reply: model.Reply{Messages: []transcript.Message{transcript.Assistant(blocks...)}, Stop: stop}}
 }
 
 // Fail is a step that ends in an error.

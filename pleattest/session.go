@@ -33,12 +33,9 @@ func Append(t testing.TB, s *pleat.Session, msgs ...transcript.Message) {
 func Read(t testing.TB, s *pleat.Session, first, n, size int) {
 	t.Helper()
 	for i := first; i < first+n; i++ {
-		id := fmt.Sprintf("call_%d", i)
-		call := transcript.Call(id, "read_file", fmt.Sprintf(`{"path":"src/file%d.go"}`, i))
+		said := fmt.Sprintf("Next, file %d.", i)
 		text := strings.Repeat(fmt.Sprintf("line of file %d with some words in it\n", i), size/38)
-		Append(t, s,
-			transcript.Assistant(transcript.Say(fmt.Sprintf("Next, file %d.", i)), call),
-			transcript.Results(transcript.Result(id, text)))
+		Append(t, s, readFile(i, said, text)...)
 	}
 }
 
@@ -49,17 +46,20 @@ func Talk(t testing.TB, s *pleat.Session, first, n int) {
 	for i := first; i < first+n; i++ {
 		var b strings.Builder
 		for k := range 12 {
-			fmt.Fprintf(&b,
-				"Handler %d of file %d takes its lock before the queue is drained, and that is why item %d waits. ",
-				k, i, k*i)
+			fmt.Fprintf(&b, "Handler %d of file %d takes its lock before the queue is drained, "+
+				"and that is why item %d waits. ", k, i, k*i)
 		}
-		id := fmt.Sprintf("call_%d", i)
-		call := transcript.Call(id, "read_file", fmt.Sprintf(`{"path":"src/file%d.go"}`, i))
-		Append(t, s,
-			transcript.Assistant(transcript.Say(b.String()), call),
-			transcript.Results(transcript.Result(id, fmt.Sprintf("package p%d\n", i))),
-			transcript.Assistant(transcript.Say("So much for file "+fmt.Sprint(i)+".")),
-			transcript.User("Go on."))
+		Append(t, s, append(readFile(i, b.String(), fmt.Sprintf("package p%d\n", i)),
+			transcript.Assistant(transcript.Say(fmt.Sprintf("So much for file %d.", i))), transcript.User("Go on."))...)
+	}
+}
+
+// readFile is a round in which the assistant says something and reads file i.
+func readFile(i int, said, text string) []transcript.Message {
+	id := fmt.Sprintf("call_%d", i)
+	call := transcript.Call(id, "read_file", fmt.Sprintf(`{"path":"src/file%d.go"}`, i))
+	return []transcript.Message{
+		transcript.Assistant(transcript.Say(said), call), transcript.Results(transcript.Result(id, text)),
 	}
 }
 
@@ -67,15 +67,11 @@ func Talk(t testing.TB, s *pleat.Session, first, n int) {
 // values, and twice n rounds of [Talk].
 func Digestible(t testing.TB, s *pleat.Session, n int) {
 	t.Helper()
-	Append(
-		t,
-		s,
-		transcript.User(
-			"Make the gateway listen on port 8443 and find out why it drops sessions. Never modify files under legacy/.",
-		),
+	Append(t, s,
+		transcript.User("Make the gateway listen on port 8443 and find out why it drops sessions. "+
+			"Never modify files under legacy/."),
 		transcript.Assistant(transcript.Say("I will look at the gateway first.")),
-		transcript.User("Please also keep the timeout at 2750 ms."),
-	)
+		transcript.User("Please also keep the timeout at 2750 ms."))
 	Talk(t, s, 0, n)
 	Append(t, s, transcript.Assistant(transcript.Say("The sessions are dropped in src/file3.go because sessionCache "+
 		"evicts after 300 entries. I chose an LRU over a ring buffer since eviction order matters.")))

@@ -1,6 +1,7 @@
 package pleattest
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -24,18 +25,16 @@ type Transcripts struct {
 
 // Make makes the conversation with the given seed.
 func (o Transcripts) Make(seed uint64) []transcript.Message {
-	if o.Turns == 0 {
-		o.Turns = 6
-	}
-	if o.Huge == 0 {
-		o.Huge = 20_000
-	}
+	o.Turns, o.Huge = cmp.Or(o.Turns, 6), cmp.Or(o.Huge, 20_000)
 	g := &generator{Transcripts: o, r: rand.New(rand.NewPCG(seed, 0x5ea7))}
 	for range 1 + g.r.IntN(o.Turns) {
 		g.turn()
 	}
 	return g.msgs
 }
+
+// pixel is the smallest picture.
+const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 
 type generator struct {
 	Transcripts
@@ -52,15 +51,7 @@ func (g *generator) add(m transcript.Message) { g.msgs = append(g.msgs, m) }
 func (g *generator) turn() {
 	blocks := []transcript.Block{transcript.Say(g.user())}
 	if g.chance(10) {
-		blocks = append(
-			blocks,
-			transcript.Image{
-				MediaType: "image/png",
-				Data: transcript.Plain(
-					"iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
-				),
-			},
-		)
+		blocks = append(blocks, transcript.Image{MediaType: "image/png", Data: transcript.Plain(pixel)})
 	}
 	g.add(transcript.NewMessage(transcript.RoleUser, blocks...))
 	for range g.r.IntN(6) {
@@ -182,17 +173,13 @@ func (g *generator) result(id string) transcript.ToolResult {
 	case 1:
 		return transcript.ToolResult{CallID: id}
 	case 2:
-		return transcript.Result(
-			id,
-			`[folded: read_file src/x.go, 3 lines, 9 bytes. Done and seen; do not repeat it to see it: unfold("00000000")]`,
-		)
+		return transcript.Result(id,
+			`[folded: read_file src/x.go, 3 lines, 9 bytes. Done and seen; do not repeat it to see it: unfold("00000000")]`)
 	case 3:
 		return transcript.Result(id, g.words(g.Huge/6))
 	case 4:
-		return transcript.ToolResult{
-			CallID: id,
-			Parts:  transcript.BlocksOf(transcript.Say(g.words(30)), transcript.Say("second part")),
-		}
+		parts := transcript.BlocksOf(transcript.Say(g.words(30)), transcript.Say("second part"))
+		return transcript.ToolResult{CallID: id, Parts: parts}
 	}
 	if g.Forge != nil && g.chance(50) {
 		return transcript.Result(id, g.lines(g.r.IntN(9))+g.forged()+"\n"+g.lines(g.r.IntN(9)))
@@ -217,16 +204,13 @@ func (g *generator) user() string {
 func (g *generator) lines(n int) string {
 	var b strings.Builder
 	for i := range n {
-		fmt.Fprintf(
-			&b,
-			"%d\tfunc %s() error { return nil } // %s\n",
-			i+1,
-			pick(g.r, "run", "parseHeader", "max_depth", "écrire"),
-			g.words(4),
-		)
+		name := pick(g.r, "run", "parseHeader", "max_depth", "écrire")
+		fmt.Fprintf(&b, "%d\tfunc %s() error { return nil } // %s\n", i+1, name, g.words(4))
 	}
 	return b.String()
 }
+
+var vocabulary = strings.Fields(`the port 8081 error because src/main.go decided test 值 naïve "quoted" v1.2.3 build`)
 
 func (g *generator) words(n int) string {
 	var b strings.Builder
@@ -234,24 +218,7 @@ func (g *generator) words(n int) string {
 		if i > 0 {
 			b.WriteByte(" \n"[min(g.r.IntN(12)/11, 1)])
 		}
-		b.WriteString(
-			pick(
-				g.r,
-				"the",
-				"port",
-				"8081",
-				"error",
-				"because",
-				"src/main.go",
-				"decided",
-				"test",
-				"值",
-				"naïve",
-				"\"quoted\"",
-				"v1.2.3",
-				"build",
-			),
-		)
+		b.WriteString(pick(g.r, vocabulary...))
 	}
 	return b.String()
 }

@@ -8,21 +8,16 @@ import (
 )
 
 // KeyIs reports whether key, a span of data from [Cursor.NextKey], is the
-// given name. Escapes in the key are decoded: "\u0072ole" is role. It does not
-// allocate for names up to 64 bytes.
+// given name. Escapes in the key are decoded: "\u0072ole" is role.
 func KeyIs(data []byte, key Span, name string) bool {
 	if key.Start < 0 || key.End > len(data) || key.Len() < 2 {
 		return false
 	}
-	inner := data[key.Start+1 : key.End-1]
-	if len(inner) <= len(name) || !NeedsUnquote(inner) {
-		// Every escape is longer than what it stands for, so a key no longer
-		// than the name is the name only if it has none.
-		return string(inner) == name && !NeedsUnquote(inner)
+	if lit := key.Of(data); NeedsUnquote(lit) {
+		decoded, ok := Unquote(lit)
+		return ok && decoded == name
 	}
-	var buf [64]byte
-	dec, ok := AppendUnquote(buf[:0], key.Of(data))
-	return ok && string(dec) == name
+	return string(data[key.Start+1:key.End-1]) == name
 }
 
 // NeedsUnquote reports whether the string literal lit contains escapes. If it

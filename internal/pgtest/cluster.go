@@ -105,17 +105,13 @@ func binaries() (string, error) {
 			}
 		}
 	}
-	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
-	if more, _ := filepath.Glob("/usr/local/opt/postgresql*/bin/initdb"); len(found) == 0 {
-		found = more
+	for _, folders := range []string{"/usr/lib/postgresql/*/bin", "/usr/local/opt/postgresql*/bin"} {
+		if found, _ := filepath.Glob(filepath.Join(folders, "initdb")); len(found) > 0 {
+			return filepath.Dir(slices.Max(found)), nil
+		}
 	}
-	if len(found) == 0 {
-		return "", errors.New(
-			"there is no PostgreSQL on this machine: no initdb in PATH or /usr/lib/postgresql/*/bin " +
-				"(on Debian: apt-get install postgresql)")
-	}
-	slices.Sort(found)
-	return filepath.Dir(found[len(found)-1]), nil
+	return "", errors.New("there is no PostgreSQL on this machine: no initdb in PATH or /usr/lib/postgresql/*/bin " +
+		"(on Debian: apt-get install postgresql)")
 }
 
 // create makes the cluster and starts it. As root it runs the server as another user, since
@@ -223,7 +219,7 @@ func (c *Cluster) Start() error {
 func (c *Cluster) Kill() {
 	postmaster := c.server.Process.Pid
 	_ = syscall.Kill(postmaster, syscall.SIGSTOP)
-	for running(postmaster) {
+	for s := state(postmaster); s != "" && s != "T"; s = state(postmaster) { // without /proc, not at all
 		time.Sleep(time.Millisecond)
 	}
 	pids := children(postmaster)
@@ -240,24 +236,20 @@ func (c *Cluster) Kill() {
 	_ = os.Remove(filepath.Join(c.data(), "postmaster.pid"))
 }
 
-// running reports whether a process has not yet been stopped. Where that cannot be found out
-// it says no.
-func running(pid int) bool {
-	s := state(pid)
-	return s != "" && s != "T"
-}
-
 // state is the letter of a process's state, empty if it is gone.
 func state(pid int) string {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
+	s := stat(fmt.Sprintf("/proc/%d/stat", pid))[0]
+	if s == "Z" || s == "X" {
 		return ""
 	}
-	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
-	if len(fields) == 0 || fields[0] == "Z" || fields[0] == "X" {
-		return ""
-	}
-	return fields[0]
+	return s
+}
+
+// stat reads the state of a process and the number of its parent; they are empty if it is gone.
+func stat(name string) (fields [2]string) {
+	text, _ := os.ReadFile(name)
+	copy(fields[:], strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:])))
+	return fields
 }
 
 // children lists the processes of a server. Where that cannot be found out, they end by
@@ -266,12 +258,7 @@ func children(parent int) []int {
 	var pids []int
 	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
 	for _, name := range stats {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			continue
-		}
-		fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
-		if len(fields) > 1 && fields[1] == strconv.Itoa(parent) {
+		if stat(name)[1] == strconv.Itoa(parent) {
 			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(name)))
 			pids = append(pids, pid)
 		}

@@ -106,27 +106,25 @@ func (p Blob) Unpack(size int, hash transcript.Hash) ([]byte, error) {
 		return nil, fmt.Errorf("is recorded with %d bytes, want %d", p.Size, size)
 	}
 	var content []byte
+	var err error
 	switch p.Codec {
 	case codecRaw:
 		content = append(make([]byte, 0, len(p.Data)), p.Data...)
 	case codecZstd:
-		var err error
-		if content, err = decoder().DecodeAll(p.Data, make([]byte, 0, size)); err != nil {
-			return nil, fmt.Errorf("does not decompress: %w", err)
-		}
+		content, err = decoder().DecodeAll(p.Data, make([]byte, 0, size))
 	case codecSnappy:
-		n, err := s2.DecodedLen(p.Data)
-		if err == nil && n != size { // before allocating it
+		var n int
+		if n, err = s2.DecodedLen(p.Data); err == nil && n != size { // before allocating it
 			return nil, fmt.Errorf("has %d bytes, want %d", n, size)
 		}
 		if err == nil {
 			content, err = s2.Decode(make([]byte, size), p.Data)
 		}
-		if err != nil {
-			return nil, fmt.Errorf("does not decompress: %w", err)
-		}
 	default:
 		return nil, fmt.Errorf("is stored in the unknown form %d", p.Codec)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("does not decompress: %w", err)
 	}
 	return checked(content, size, hash)
 }

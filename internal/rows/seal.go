@@ -166,21 +166,14 @@ func (k Keys) sealed(p Blob) Blob {
 	return p
 }
 
-// Open decrypts a blob if it is encrypted.
-func (k Keys) Open(p Blob) (Blob, error) {
-	if p.Codec < codecSealed {
-		return p, nil
-	}
-	data, err := k.open(p.Data, "blob")
-	p.Codec, p.Data = p.Codec-codecSealed, data
-	return p, err
-}
-
 // Unpack is [Blob.Unpack] of a blob that may be encrypted.
 func (k Keys) Unpack(p Blob, size int, hash [32]byte) ([]byte, error) {
-	p, err := k.Open(p)
-	if err != nil {
-		return nil, err
+	if p.Codec >= codecSealed {
+		data, err := k.open(p.Data, "blob")
+		if err != nil {
+			return nil, err
+		}
+		p.Codec, p.Data = p.Codec-codecSealed, data
 	}
 	return p.Unpack(size, hash)
 }

@@ -155,12 +155,10 @@ func streamMessage(s *stream, a answer, _ *request) {
 	for i, b := range messageBlocks(a) {
 		delta := object{}
 		switch b["type"] {
-		case "thinking":
-			delta = object{"type": "thinking_delta", "thinking": b["thinking"]}
-			b["thinking"] = ""
-		case "text":
-			delta = object{"type": "text_delta", "text": b["text"]}
-			b["text"] = ""
+		case "thinking", "text":
+			name := b["type"].(string)
+			delta = object{"type": name + "_delta", name: b[name]}
+			b[name] = ""
 		case "tool_use":
 			delta = object{"type": "input_json_delta", "partial_json": string(b["input"].(json.RawMessage))}
 			b["input"] = object{}

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/pleat-dev/pleat/internal/jsonspan"
@@ -46,6 +47,18 @@ func (t Turn) Results() (ids []string) {
 		}
 	}
 	return ids
+}
+
+// Answer takes the calls that a turn answers out of those that wait for their results.
+func (t Turn) Answer(open []string) ([]string, error) {
+	for _, id := range t.Results() {
+		at := slices.Index(open, id)
+		if at < 0 {
+			return nil, fmt.Errorf("result of call %q answers no call before it", id)
+		}
+		open = slices.Delete(open, at, at+1)
+	}
+	return open, nil
 }
 
 // NoResult answers a call that nothing else answers. The wires demand an answer to every

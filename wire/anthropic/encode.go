@@ -277,12 +277,9 @@ func pair(turns []wire.Turn) ([]wire.Turn, error) {
 // answer takes the calls that the run answers out of the open ones.
 func answer(run []wire.Turn, open []string) ([]string, error) {
 	for _, t := range run {
-		for _, id := range t.Results() {
-			at := slices.Index(open, id)
-			if at < 0 {
-				return nil, fmt.Errorf("result of call %q answers no call before it", id)
-			}
-			open = slices.Delete(open, at, at+1)
+		var err error
+		if open, err = t.Answer(open); err != nil {
+			return nil, err
 		}
 	}
 	return open, nil

@@ -169,12 +169,9 @@ func pair(turns []wire.Turn) ([]wire.Turn, error) {
 	var out []wire.Turn
 	var open []string // calls of the turn before
 	for _, t := range turns {
-		for _, id := range t.Results() {
-			at := slices.Index(open, id)
-			if at < 0 {
-				return nil, fmt.Errorf("result of call %q answers no call before it", id)
-			}
-			open = slices.Delete(open, at, at+1)
+		var err error
+		if open, err = t.Answer(open); err != nil {
+			return nil, err
 		}
 		if len(open) > 0 {
 			missing := wire.Excuses(open)

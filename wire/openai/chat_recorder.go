@@ -120,27 +120,17 @@ func (r *chatRecorder) delta(m *chatMessage) {
 	if m.whole.kind != jsonspan.Object {
 		return
 	}
-	if m.thinking.isString() {
-		r.piece(&r.thinking, m.thinking, transcript.KindThinking)
+	r.piece(&r.thinking, m.thinking, transcript.KindThinking)
+	if m.thinking.isString() && m.thought.isString() { // the same twice, under two names
+		r.thought.lit = r.stream.Keep(r.thought.lit, inner(&r.s, m.thought))
+	} else {
+		r.piece(&r.thought, m.thought, transcript.KindThinking)
 	}
-	if m.thought.isString() {
-		if m.thinking.isString() { // the same twice, under two names
-			r.thought.lit = r.stream.Keep(r.thought.lit, inner(&r.s, m.thought))
-		} else {
-			r.piece(&r.thought, m.thought, transcript.KindThinking)
-		}
-	}
-	if m.content.isString() {
-		r.piece(&r.content, m.content, transcript.KindText)
-	}
+	r.piece(&r.content, m.content, transcript.KindText)
 	for i := range m.parts {
-		if v := r.s.said(&m.parts[i]); v.isString() {
-			r.piece(&r.content, v, transcript.KindText)
-		}
+		r.piece(&r.content, r.s.said(&m.parts[i]), transcript.KindText)
 	}
-	if m.refusal.isString() {
-		r.piece(&r.refusal, m.refusal, transcript.KindText)
-	}
+	r.piece(&r.refusal, m.refusal, transcript.KindText)
 	for i := range m.calls {
 		r.call(&m.calls[i])
 	}
@@ -153,14 +143,12 @@ func inner(s *scanner, v value) string {
 	return lit[1 : len(lit)-1]
 }
 
-// piece adds the next piece of a string and shows it.
+// piece adds the next piece of a string, if there is one, and shows it.
 func (r *chatRecorder) piece(p *piece, v value, kind transcript.Kind) {
-	in := inner(&r.s, v)
-	if in == "" {
-		return
+	if text := r.s.text(v); text != "" {
+		p.lit = r.stream.Keep(p.lit, inner(&r.s, v))
+		r.show(p, model.Delta{Kind: kind, Text: text})
 	}
-	p.lit = r.stream.Keep(p.lit, in)
-	r.show(p, model.Delta{Kind: kind, Text: r.s.text(v)})
 }
 
 // show calls onDelta. Blocks are numbered in the order of their first piece.
