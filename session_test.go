@@ -1,10 +1,16 @@
 package pleat_test
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/pleattest"
 	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/store"
@@ -58,5 +64,97 @@ func TestSessionPassesThroughWhileSmall(t *testing.T) {
 	must(t, err)
 	if !v.IsWhole(s.Len()) {
 		t.Error("the view of a small session is not the whole transcript")
+	}
+}
+
+// The meter knows what the whole transcript would take, as a session without folds shows.
+func TestSnapshotWhole(t *testing.T) {
+	msgs := pleattest.Transcripts{}.Make(7)
+	whole := func(name string) fold.Snapshot {
+		p := named(t, name)
+		s := open(t, store.NewMemory(), &pleat.Options{
+			Policy: p, Budget: fold.Budget{Window: 3000}, System: "You are careful.",
+		})
+		mustAppend(t, s, msgs...)
+		if _, err := s.View(t.Context(), pleat.Turn{}); err != nil && !errors.Is(err, fold.ErrCannotFit) {
+			t.Fatal(err)
+		}
+		return s.Snapshot()
+	}
+	none, folded := whole("none"), whole("default")
+	if none.Tokens != none.Whole || folded.Whole != none.Whole {
+		t.Errorf("without folds %d tokens, whole %d; folded: whole %d", none.Tokens, none.Whole, folded.Whole)
+	}
+}
+
+// A view that cannot fit folds nothing: with the right window the session is as it was before.
+func TestNothingFitsNothingFolds(t *testing.T) {
+	st, ctx := store.NewMemory(), t.Context()
+	open := func(window int) *pleat.Session {
+		return pleattest.Open(t, st, &pleat.Options{
+			Tools: pleat.RecallTools(), Budget: pleat.Budget{Window: window},
+		})
+	}
+	s := open(32_000)
+	mustAppend(t, s, pleat.User("go"))
+	for i := range 10 {
+		id := fmt.Sprint("r", i)
+		mustAppend(t, s, pleat.Assistant(pleat.Call(id, "read", fmt.Sprintf(`{"path":"f%d"}`, i))),
+			pleat.Results(pleat.Result(id, fmt.Sprint("found ", i, strings.Repeat(" line of a file\n", 30)))))
+	}
+	want := messages(t, s)
+	wrong := open(500)
+	for range 2 {
+		if _, err := wrong.Messages(ctx); !errors.Is(err, pleat.ErrCannotFit) {
+			t.Fatalf("in 500 tokens: %v", err)
+		}
+	}
+	again := open(32_000)
+	got := messages(t, again)
+	if a, b := pleattest.Text(want), pleattest.Text(got); a != b {
+		t.Errorf("the session shows\n%s\nafter a view that did not fit, and showed\n%s", b, a)
+	}
+	if n := len(again.Report().Epochs); n > 0 {
+		t.Errorf("%d epochs are stored", n)
+	}
+}
+
+// ownPages writes pages that a program made up.
+type ownPages struct{}
+
+func (ownPages) Page(context.Context, fold.PageRequest) (fold.WrittenPage, error) {
+	return fold.WrittenPage{Text: "What a program's own writer says.", Parts: fold.Parts{Digest: 8}, By: "code"}, nil
+}
+
+func (ownPages) Restored(context.Context, fold.PageRequest) (string, error) { return "", nil }
+
+func TestOwnPages(t *testing.T) {
+	s := busy(t, 20, &pleat.Options{Pages: ownPages{}, Budget: fold.Budget{Window: 20_000}})
+	compact(t, s)
+	if got := pleattest.Text(pleattest.View(t, s)); !strings.Contains(got, "What a program's own writer says.") {
+		t.Errorf("the view lacks the page:\n%.2000s", got)
+	}
+}
+
+// A session that is opened without system prompt and tools counts those that it began with, until it is told others.
+func TestHeadOfFirstEntry(t *testing.T) {
+	st := store.NewMemory()
+	head := func(o *pleat.Options) fold.Parts {
+		p := open(t, st, o).Snapshot().Parts
+		return fold.Parts{System: p.System, Tools: p.Tools}
+	}
+	first := head(&pleat.Options{System: "You are careful.", Tools: []model.Tool{{Name: "bash", Schema: `{}`}}})
+	if first.System == 0 || first.Tools == 0 {
+		t.Fatalf("the head has %+v", first)
+	}
+	if got := head(nil); got != first {
+		t.Errorf("opened without: %+v, want %+v", got, first)
+	}
+	if got := head(&pleat.Options{System: "Hi."}); got.System >= first.System || got.Tools != 0 {
+		t.Errorf("opened with another: %+v", got)
+	}
+	s := open(t, st, nil)
+	if s.SetHead("", nil); s.Snapshot().Parts.Total() != 0 {
+		t.Errorf("without a head: %+v", s.Snapshot().Parts)
 	}
 }

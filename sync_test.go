@@ -1,6 +1,7 @@
 package pleat_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -140,6 +141,84 @@ func TestSyncRenamedAndEdited(t *testing.T) {
 		}
 		if longer := mustSync(t, own, append(history("x", "edited"), say("here"))); longer != own {
 			t.Errorf("a longer history is in %s", longer.Key())
+		}
+	}
+}
+
+// TestSyncTold goes on with a history whose first answer changes at every turn, and then one that grows:
+// Sync says of each what it did, observers are told of the first fork in a row, and of no error.
+func TestSyncTold(t *testing.T) {
+	var told []string
+	s := open(t, store.NewMemory(), &pleat.Options{Observe: func(_ context.Context, key pleat.Key, e pleat.Event) {
+		if e.Kind == pleat.EventFork || e.Kind == pleat.EventError || e.Kind == pleat.EventWarning {
+			told = append(told, fmt.Sprint(e.Kind, " ", key.Session != e.From.Session, " ", e.Shared, " ", e.Reason, e.Err))
+		}
+	}})
+	history := func(n, way int) []pleat.Message {
+		all := talk(n)
+		all[1] = say(fmt.Sprint("First, as way ", way))
+		return all
+	}
+	sync := func(h []pleat.Message) pleat.Synced {
+		t.Helper()
+		did, err := s.Sync(t.Context(), h)
+		if must(t, err); s.Len() != len(h) || did.Appended != (did.Reason == "") || did.Appended != (did.From == s.Key()) {
+			t.Errorf("%s has %d messages of %d: %+v", s.Key(), s.Len(), len(h), did)
+		}
+		return did
+	}
+	if did := sync(history(2, 0)); !did.Appended || did.Shared != 0 {
+		t.Errorf("the first history: %+v", did)
+	}
+	for way := range 10 {
+		if did := sync(history(3+way, 1+way)); !did.Forked || did.Shared != 1 {
+			t.Errorf("way %d: %+v", way, did)
+		}
+	}
+	for _, way := range []int{3, 7, 3, 5} { // back to ways that there are
+		sync(history(20, way))
+	}
+	const first = "fork true 1 message 1 of the history is not message 1 of the session<nil>"
+	if len(told) != 1 || told[0] != first {
+		t.Errorf("told %q, want %q once", told, first)
+	}
+	sync(history(21, 5))
+	if did := sync([]pleat.Message{pleat.User("Something else.")}); !did.New || did.Shared != 0 || len(told) != 2 {
+		t.Errorf("another conversation: %+v, told %q", did, told)
+	}
+	if last := told[len(told)-1]; !strings.Contains(last, "the history has nothing of the session") {
+		t.Errorf("told %q", last)
+	}
+}
+
+// TestSyncUndoneView: a view that was stored back is known also when all of its folds were undone.
+func TestSyncUndoneView(t *testing.T) {
+	ctx := t.Context()
+	for name, undo := range map[string]func(*pleat.Session) error{
+		"undo": func(s *pleat.Session) error { return s.Undo(ctx) },
+		"all":  func(s *pleat.Session) error { return s.UndoAll(ctx) },
+	} {
+		s := open(t, store.NewMemory(), &pleat.Options{Budget: pleat.Budget{Window: 9_000}, Tools: pleat.RecallTools()})
+		key := s.Key()
+		history := []pleat.Message{pleat.User("Find the bug.")}
+		round := func(i int) {
+			id := fmt.Sprint("c", i)
+			history = append(history, pleat.Assistant(pleat.Call(id, "read", fmt.Sprintf(`{"path":"f%d.go"}`, i))),
+				pleat.Results(pleat.Result(id, strings.Repeat(fmt.Sprintf("line of file %d\n", i), 200))))
+		}
+		var err error
+		for i := 0; s.Snapshot().Epoch == 0; i++ {
+			round(i)
+			s = mustSync(t, s, history)
+			if history, err = s.Messages(ctx); err != nil { // stored back
+				t.Fatal(err)
+			}
+		}
+		must(t, undo(s))
+		n := s.Len()
+		round(99)
+		if s = mustSync(t, s, history); s.Key() != key || s.Len() != n+2 {
+			t.Errorf("%s: session %s with %d messages, want %s with %d", name, s.Key(), s.Len(), key, n+2)
 		}
 	}
 }

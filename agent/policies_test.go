@@ -12,6 +12,7 @@ import (
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/pleattest"
+	"github.com/pleat-dev/pleat/policy"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -185,4 +186,11 @@ func (r *policyRun) kept(t *testing.T, name string) {
 	if want := name == "three-layer" || name == "four-lever" || name == "four-layer"; (transcripts > 0) != want {
 		t.Errorf("%d transcripts were written", transcripts)
 	}
+}
+
+func named(t testing.TB, name string) fold.Policy {
+	t.Helper()
+	p, err := policy.ByName(name)
+	must(t, err)
+	return p
 }

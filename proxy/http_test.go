@@ -8,6 +8,7 @@ import (
 	"crypto/tls"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
@@ -541,5 +542,149 @@ func TestTransportRequests(t *testing.T) {
 		if (err == nil) != (header != nil) || err == nil && resp.Request != r {
 			t.Errorf("header %v: %v", header, err)
 		}
+	}
+}
+
+// A reply in an encoding that nobody asked for is passed on as it is.
+func TestReplyInAnotherEncoding(t *testing.T) {
+	const packed = "\x0b\x02\x80not really brotli\x03"
+	up := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		w.Header().Set("Content-Encoding", "br")
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, packed)
+	})
+	a := newAgent(protocol.Messages, start(t, up, Options{}), "Hello.")
+	req, _ := http.NewRequest(http.MethodPost, a.url+a.path(), strings.NewReader(string(a.body())))
+	req.Header.Set("Accept-Encoding", "br")
+	resp, err := http.DefaultClient.Do(req)
+	must(t, err)
+	defer resp.Body.Close()
+	if got, err := io.ReadAll(resp.Body); err != nil || string(got) != packed ||
+		resp.Header.Get("Content-Encoding") != "br" {
+		t.Errorf("the client got %d %q %v: %v", resp.StatusCode, got, resp.Header, err)
+	}
+}
+
+// An upstream may answer before it has read the request, and the answer is complete. The
+// transport reads the rest of the request while the client already gets its reply.
+func TestAnswerBeforeTheBodyIsRead(t *testing.T) {
+	answer := strings.Repeat("an answer of the provider ", 40)
+	up := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("X-Early") != "" {
+			_ = http.NewResponseController(w).EnableFullDuplex()
+			_, _ = io.WriteString(w, answer[:10])
+			w.(http.Flusher).Flush()
+		}
+		n, err := io.Copy(io.Discard, r.Body)
+		if err != nil || n != int64(len(answer)) {
+			t.Errorf("%s: the provider got %d bytes: %v", r.URL.Path, n, err)
+		}
+		if r.Header.Get("X-Early") != "" {
+			_, _ = io.WriteString(w, answer[10:])
+			return
+		}
+		_, _ = io.WriteString(w, answer)
+	})
+	url := start(t, up, Options{})
+	paths := []string{
+		"/v1/embeddings", "/v1/files", "/v1/messages/batches", "/v1/user_profiles", "/v1beta/cachedContents",
+	}
+	methods := []string{http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}
+	lost := 0
+	for i := range 2000 {
+		path, method := paths[i%len(paths)], methods[i/len(paths)%len(methods)]
+		var body io.Reader = strings.NewReader(answer)
+		if i%3 == 0 {
+			body = io.NopCloser(body) // no length: in chunks
+		}
+		req, _ := http.NewRequest(method, url+path, body)
+		req.Header.Set("Authorization", "Bearer sk-x")
+		if i%2 == 0 {
+			req.Header.Set("X-Early", "yes")
+		}
+		resp, err := http.DefaultClient.Do(req)
+		must(t, err)
+		got, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if string(got) != answer {
+			if lost++; lost < 5 {
+				t.Errorf("%s %s: %d of %d bytes: %v", method, path, len(got), len(answer), err)
+			}
+		}
+	}
+	if lost > 0 {
+		t.Errorf("%d of 2000 answers were cut off", lost)
+	}
+}
+
+// An upstream's address may name a version of its own, with or without anything behind it.
+func TestUpstreamAddresses(t *testing.T) {
+	up := serve(t,
+		http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, r.URL.RequestURI()) }))
+	for _, tt := range []struct{ base, path, want string }{
+		{"", "/v1/chat/completions?x=1", "/v1/chat/completions?x=1"},
+		{"/v1", "/v1/chat/completions", "/v1/chat/completions"},
+		{"/v1/", "/v1/chat/completions", "/v1/chat/completions"},
+		{"/openai/v1", "/v1/chat/completions", "/openai/v1/chat/completions"},
+		{"/api/paas/v4", "/v1/chat/completions", "/api/paas/v4/chat/completions"},
+		{"/api/v3", "/v1/responses", "/api/v3/responses"},
+		{"/api/v3", "/v1/files/a%2Fb", "/api/v3/files/a%2Fb"},
+		{"/v1beta/openai", "/v1/chat/completions", "/v1beta/openai/chat/completions"},
+		{"/v1beta/openai", "/chat/completions", "/v1beta/openai/chat/completions"},
+		{"/gateway", "/v1/chat/completions", "/gateway/v1/chat/completions"},
+		{"/api/anthropic", "/v1/messages", "/api/anthropic/v1/messages"},
+		{"/api/v2", "/v1/messages", "/api/v2/messages"},
+		{"/v1beta", "/v1beta/models/m:generateContent", "/v1beta/models/m:generateContent"},
+	} {
+		to := *up
+		to.Path = tt.base
+		reports := newReports()
+		url := startAt(t, &to, Options{Report: reports.add})
+		req, _ := http.NewRequest(http.MethodPost, url+tt.path,
+			strings.NewReader(`{"model":"m","messages":[{"role":"user","content":"Hi."}]}`))
+		req.Header.Set("Authorization", "Bearer anything")
+		_, got := fetch(t, req)
+		if got != tt.want {
+			t.Errorf("%s at %q goes to %s, want %s", tt.path, tt.base, got, tt.want)
+		}
+		if r := reports.wait(1)[0]; strings.HasSuffix(tt.want, "/messages") && r.Format == "" {
+			t.Errorf("%s at %q is not known as a conversation", tt.path, tt.base)
+		}
+	}
+}
+
+// What the proxy does not understand is passed on, reported each time and logged once.
+func TestNotUnderstood(t *testing.T) {
+	up := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		_, _ = w.Write(body)
+	})
+	reports := newReports()
+	var log bytes.Buffer
+	url := start(t, up, Options{Report: reports.add, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	sent := 0
+	for _, tt := range []struct{ path, body string }{
+		{"/v1/embeddings", `{"input":"x"}`},
+		{"/v1/messages", `{"messages":7}`},
+		{"/v1/responses", `{"model":"m","previous_response_id":"resp_1","input":[{"role":"user","content":"Go on."}]}`},
+	} {
+		for range 2 {
+			req, _ := http.NewRequest(http.MethodPost, url+tt.path, strings.NewReader(tt.body))
+			req.Header.Set("Authorization", "Bearer key")
+			_, got := fetch(t, req)
+			if got != tt.body {
+				t.Errorf("%s: the provider got %s", tt.path, got)
+			}
+			sent++
+		}
+	}
+	for _, r := range reports.wait(sent) {
+		if !r.Passed || r.Status != http.StatusOK {
+			t.Errorf("reported as %+v", r)
+		}
+	}
+	if n := strings.Count(log.String(), "passed on, not compacted"); n != 3 {
+		t.Errorf("logged %d times:\n%s", n, log.String())
 	}
 }

@@ -143,3 +143,72 @@ func TestAll(t *testing.T) {
 		seen[l.Name()] = true
 	}
 }
+
+func TestNothing(t *testing.T) {
+	s := started(t, 9, 6_000, lever.Nothing{})
+	if got := shown(t, s, 9); got != "012345678" {
+		t.Errorf("only results %s are shown", got)
+	}
+	if n := len(folds(t, s)); n != 0 {
+		t.Errorf("%d levers folded something", n)
+	}
+}
+
+func TestTruncate(t *testing.T) {
+	s := started(t, 9, 6_000, lever.Truncate{})
+	got := view(t, s)
+	if !strings.Contains(got[0], "Read all files.") || strings.Contains(strings.Join(got, "\n"), "[folded") {
+		t.Errorf("the first message is gone, or there is a stub:\n%.500s", strings.Join(got, "\n"))
+	}
+	if shown := shown(t, s, 9); !strings.HasSuffix("012345678", shown) || len(shown) > 6 || shown == "" {
+		t.Errorf("results %q are shown, want the newer half", shown)
+	}
+	// Where somebody spoke later, the view can begin there.
+	s = open(t, 6_000, lever.Truncate{})
+	say(t, s, transcript.User("First."))
+	reads(t, s, 0, 5)
+	say(t, s, transcript.Assistant(transcript.Say("Done.")), transcript.User("Second."))
+	reads(t, s, 5, 9)
+	if got := view(t, s); got[0] != "Second.\n" {
+		t.Errorf("the view begins with %q", got[0])
+	}
+}
+
+func TestAim(t *testing.T) {
+	mask := lever.Mask{Keep: 1}
+	without := started(t, 9, 6_000, mask)
+	with := started(t, 9, 6_000, lever.Aim{}, mask)
+	view(t, without)
+	view(t, with)
+	l := with.Snapshot().Limits
+	if n := without.Snapshot().Tokens; n >= l.Red || n <= l.Target {
+		t.Errorf(
+			"without aim the view has %d tokens, want fewer than red, %d, and more than the target, %d",
+			n,
+			l.Red,
+			l.Target,
+		)
+	}
+	if n := with.Snapshot().Tokens; n > l.Target {
+		t.Errorf("with aim the view has %d tokens, want at most the target, %d", n, l.Target)
+	}
+}
+
+// Asked for room, aim makes some although there is enough.
+func TestAimAsked(t *testing.T) {
+	for _, tt := range []struct {
+		steps fold.Steps
+		want  string // results that are shown whole, of 30
+	}{
+		{fold.Steps{lever.Mask{Keep: 1}}, "0"},
+		{fold.Steps{lever.Aim{}, lever.Mask{Keep: 1}}, ""},
+	} {
+		s := started(t, 30, 100_000, tt.steps...)
+		if _, err := s.Compact(t.Context(), ""); err != nil {
+			t.Fatal(err)
+		}
+		if got := shown(t, s, 1); got != tt.want {
+			t.Errorf("%s: of the oldest results %q are shown, want %q", tt.steps, got, tt.want)
+		}
+	}
+}

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/pleat-dev/pleat/digest"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/transcript"
 	"github.com/pleat-dev/pleat/userwords"
 )
 
@@ -74,5 +76,17 @@ func TestFocusIsNotTheUsers(t *testing.T) {
 		if !strings.Contains(got, "the tests - The user") {
 			t.Errorf("it is not told:\n%s", got)
 		}
+	}
+}
+
+// TestShortWithoutTags tells the model, when it is asked again, what its answer lacks.
+func TestShortWithoutTags(t *testing.T) {
+	said := "The limit of 4096 in pkg/file1.go was wrong."
+	reply := model.Reply{
+		Messages: []transcript.Message{transcript.Assistant(transcript.Say(said))}, Stop: model.StopEnd,
+	}
+	txt, f := answerText(reply, false)
+	if txt != "" || len(f) != 1 || !strings.Contains(f[0].What, "without <digest> tags") {
+		t.Errorf("%q, %+v", txt, f)
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/pleat-dev/pleat/internal/killtest"
 	"github.com/pleat-dev/pleat/internal/pgtest"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/store/postgres"
@@ -234,4 +235,12 @@ func TestServerGone(t *testing.T) {
 	if n := checkNumbered(t, st, key); n != 2 {
 		t.Errorf("%d entries, want 2", n)
 	}
+}
+
+func openURL(ctx context.Context, url string) (store.Store, error) {
+	return postgres.Open(ctx, url, nil)
+}
+
+func TestKill(t *testing.T) {
+	killtest.Test(t, openURL, func() string { return pgtest.Shared(t).Database(t) })
 }

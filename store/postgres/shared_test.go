@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -229,6 +231,95 @@ func TestOpenErrors(t *testing.T) {
 		}
 		if name == "nobody there" && !errors.Is(err, postgres.ErrUnreachable) {
 			t.Errorf("%s: %v, want ErrUnreachable", name, err)
+		}
+	}
+}
+
+// TestFull lets the server run into a limit of the size of its files. What does not fit
+// is ErrFull and leaves nothing behind; with room again, the store goes on.
+func TestFull(t *testing.T) {
+	c := pgtest.Own(t, 20<<20) // more than a segment of the log
+	url := c.Database(t)
+	st := open(t, url, &postgres.Options{})
+	random := rand.NewChaCha8([32]byte{})
+	key, last := store.SessionKey{Session: "large"}, uint64(0)
+	var err error
+	for last < 100 && err == nil {
+		body := make([]byte, 1<<20)
+		random.Read(body)
+		var now uint64
+		if now, err = st.Append(t.Context(), key, last, store.Entry{Kind: "k", Body: body}); err == nil {
+			last = now
+		}
+	}
+	if !errors.Is(err, store.ErrFull) {
+		t.Fatalf("after %d entries: %v, want ErrFull", last, err)
+	}
+	t.Logf("after %d entries of 1 MB: %v", last, err)
+	if err := readAll(t.Context(), st, key); err != nil {
+		t.Error(err)
+	}
+	if now, err := st.Append(t.Context(), key, last, store.Entry{Kind: "k"}); err != nil || now != last+1 {
+		t.Errorf("Append of something small: %d, %v", now, err)
+	}
+	for damage, err := range st.Verify(t.Context()) {
+		t.Errorf("Verify: %+v, %v", damage, err)
+	}
+	must(t, st.Forget(t.Context(), key))
+	run(t, url, "VACUUM pleat.blob")
+	other := store.SessionKey{Session: "other"}
+	for i := range uint64(5) {
+		if _, err := st.Append(
+			t.Context(), other, i, store.Entry{Kind: "k", Body: fmt.Appendf(make([]byte, 1<<20), "%d", i)},
+		); err != nil {
+			t.Errorf("Append with room again: %v", err)
+		}
+	}
+	if err := readAll(t.Context(), st, other); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestGrants: the role of the example deployment can do all that a proxy does, and
+// nothing to the tables themselves.
+func TestGrants(t *testing.T) {
+	text, err := os.ReadFile("../../deploy/grants.sql")
+	must(t, err)
+	url := pgtest.Shared(t).Database(t)
+	open(t, url, nil)
+	run(t, url, "CREATE ROLE proxy LOGIN")
+	grants := 0
+	for line := range strings.Lines(string(text)) {
+		if strings.HasPrefix(line, "GRANT") || strings.HasPrefix(line, "REVOKE") {
+			run(t, url, line)
+			grants++
+		}
+	}
+	if grants < 3 {
+		t.Fatalf("only %d grants are in the file", grants)
+	}
+	url = strings.Replace(url, "pleat@", "proxy@", 1)
+	st := open(t, url, nil)
+	key := store.SessionKey{Tenant: "t", Session: "s"}
+	put(t, st, key, 0, numbered(key, 1))
+	if hits, err := st.Search(t.Context(), key, "entry", 1); err != nil || len(hits) != 1 {
+		t.Errorf("Search: %v, %v", hits, err)
+	}
+	if _, ok, err := st.Claim(t.Context(), key, "digest", time.Hour); err != nil || !ok {
+		t.Errorf("Claim: %v, %v", ok, err)
+	}
+	for damage, err := range st.Verify(t.Context()) {
+		t.Errorf("Verify: %+v, %v", damage, err)
+	}
+	if err := st.Forget(t.Context(), key); err != nil {
+		t.Error(err)
+	}
+	for _, text := range []string{
+		"DROP TABLE pleat.entry", "DELETE FROM pleat.version", "CREATE TABLE pleat.mine(x int)",
+		"ALTER TABLE pleat.blob ADD y int",
+	} {
+		if err := tryRun(t, url, text); err == nil {
+			t.Errorf("the role may %s", text)
 		}
 	}
 }

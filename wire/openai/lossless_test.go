@@ -3,11 +3,14 @@ package openai
 import (
 	"bytes"
 	"fmt"
+	"math/rand/v2"
 	"sort"
 	"strings"
 	"testing"
 
 	"github.com/pleat-dev/pleat/internal/jsonspan"
+	"github.com/pleat-dev/pleat/internal/wire"
+	"github.com/pleat-dev/pleat/internal/wire/wiretest"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -240,4 +243,27 @@ func summary(m transcript.Message) string {
 		}
 	}
 	return sb.String()
+}
+
+func TestDecodeAfter(t *testing.T) {
+	after := map[string]func(earlier request, body []byte) (request, error){
+		"chat": func(e request, body []byte) (request, error) {
+			return lift(DecodeChatAfter(e.(*ChatRequest).Earlier(), body))
+		},
+		"responses": func(e request, body []byte) (request, error) {
+			return lift(DecodeResponsesAfter(e.(*ResponsesRequest).Earlier(), body))
+		},
+	}
+	for _, d := range decoders {
+		onWire := wiretest.Wire[request]{
+			Decode: d.decode,
+			After:  after[d.name],
+			Parts:  func(r request) (*wire.Body, []transcript.Message) { return &r.common().body, r.common().Messages },
+			Generate: func(seed uint64) (*rand.Rand, func() []byte) {
+				g := newGen(seed)
+				return g.Rand, func() []byte { return d.make(g) }
+			},
+		}
+		t.Run(d.name, onWire.TestAfter)
+	}
 }

@@ -1,6 +1,7 @@
 package dash
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -649,5 +650,21 @@ func TestSpentInNoSession(t *testing.T) {
 	}
 	if want := "$0.28 <small>for 2 of them; 1 has no known price"; !strings.Contains(got, want) {
 		t.Errorf("no %q:\n%s", want, got)
+	}
+}
+
+// A dashboard that is closed while it adds sessions up has nothing to warn of.
+func TestCloseIsQuiet(t *testing.T) {
+	var told bytes.Buffer
+	st := store.NewMemory()
+	lib := library.New(library.Options{Store: st})
+	defer lib.Close()
+	h, err := New(Options{Library: lib, Store: st, Logger: slog.New(slog.NewTextHandler(&told, nil))})
+	must(t, err)
+	must(t, h.Close())
+	h.adding = make(chan struct{})
+	h.makeSums()
+	if told.Len() > 0 || h.adding != nil {
+		t.Errorf("it says %s", told.String())
 	}
 }

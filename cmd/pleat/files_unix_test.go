@@ -3,6 +3,9 @@
 package main
 
 import (
+	"bytes"
+	"context"
+	"errors"
 	"io"
 	"os"
 	"os/exec"
@@ -10,6 +13,10 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
+
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/clients"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 )
 
 // asReader runs the program as somebody to whom permissions apply, which root is not.
@@ -74,6 +81,75 @@ func TestReadOnlyCopies(t *testing.T) {
 		}
 		if after, err := os.ReadFile(store); err != nil || string(after) != string(before) {
 			t.Errorf("%s is read-only: the store was changed (%v)", name, err)
+		}
+	}
+}
+
+// A pipe in the place of an agent's settings, or of a file beside them, is refused: nobody waits for
+// what will never come.
+func TestSetupRefusesPipes(t *testing.T) {
+	for agent, names := range map[string][]string{
+		"claude": {".claude/settings.json"},
+		"codex":  {".codex/config.toml", ".codex/auth.json", ".codex/hooks.json"},
+		"gemini": {".gemini/.env", ".gemini/settings.json"},
+		"qwen":   {".qwen/.env", ".qwen/settings.json"},
+	} {
+		c, err := clients.Find(agent)
+		must(t, err)
+		for _, name := range names {
+			home := t.TempDir()
+			path := filepath.Join(home, name)
+			must(t, errors.Join(os.Mkdir(filepath.Dir(path), 0o700), syscall.Mkfifo(path, 0o600)))
+			p := &term.Console{Stdout: t.Output(), Stderr: t.Output(), Getenv: func(name string) string {
+				return map[string]string{"HOME": home}[name]
+			}}
+			edit := editFlags{show: true}
+			errs := []error{
+				edit.proxied(t.Context(), p, c, "http://127.0.0.1:1"),
+				edit.inside(t.Context(), p, c),
+			}
+			if all := errors.Join(errs...); all == nil || !strings.Contains(all.Error(), path+": it is not a regular file") {
+				t.Errorf("%s: %v", name, all)
+			}
+			if c.IsInside("pleat", p.Getenv) {
+				t.Errorf("%s: it has no hook", name)
+			}
+		}
+	}
+}
+
+// The first signal ends a command that waits for a pipe to be opened or written to.
+func TestSignalEndsWaiting(t *testing.T) {
+	dir := t.TempDir()
+	pipe, used := filepath.Join(dir, "pipe"), filepath.Join(dir, "used")
+	for _, name := range []string{pipe, used} {
+		must(t, syscall.Mkfifo(name, 0o600))
+	}
+	writer, err := os.OpenFile(used, os.O_RDWR, 0)
+	must(t, err)
+	defer writer.Close()
+	store := filepath.Join(dir, "pleat.db")
+	for _, args := range [][]string{
+		{"show", pipe},
+		{"show", used},
+		{"show", "-"},
+		{"compact", "--store", store, pipe},
+		{"store", "import", "--store", store, used},
+		{"store", "import", "--store", store, "-"},
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		var told bytes.Buffer
+		p := &term.Console{Stdin: writer, Stdout: &told, Stderr: &told, Getenv: func(string) string { return "" }}
+		code := make(chan int)
+		go func() { code <- execute(ctx, p, args) }()
+		cancel()
+		select {
+		case got := <-code:
+			if got != 130 {
+				t.Errorf("%v: code %d, %s", args, got, told.String())
+			}
+		case <-time.After(10 * time.Second):
+			t.Fatalf("%v: it still waits", args)
 		}
 	}
 }
