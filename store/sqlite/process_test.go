@@ -1,15 +1,19 @@
 package sqlite_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"testing"
 
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/store/sqlite"
 )
@@ -96,4 +100,118 @@ func compete(path, name, times string) error {
 		}
 	}
 	return st.Close()
+}
+
+// A writer that is killed at any moment loses nothing that it was told is stored: not
+// in the file it wrote last, and not in what was there before.
+func TestKill(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("needs SIGKILL")
+	}
+	kills := 120
+	if testing.Short() {
+		kills = 10
+	}
+	path := filepath.Join(t.TempDir(), "store.db")
+	random := rand.New(rand.NewPCG(1, uint64(kills)))
+	acknowledged := make(map[store.SessionKey]uint64)
+	total := 0
+	for run := range kills {
+		total += killOne(t, path, strconv.Itoa(run), random, acknowledged)
+	}
+	store := open(t, path)
+	for key, last := range acknowledged {
+		checkCrash(t, store, key, last)
+	}
+	for damage, err := range store.Verify(t.Context()) {
+		t.Errorf("Verify: %+v, %v", damage, err)
+	}
+	t.Logf("%d kills, %d acknowledged appends", kills, total)
+}
+
+// killOne runs a writer, kills it after a random number of acknowledgements plus a
+// random moment, and checks its sessions. Every few runs the process has hardly begun.
+func killOne(t *testing.T, path, run string, random *rand.Rand, acknowledged map[store.SessionKey]uint64) int {
+	t.Helper()
+	cmd := startChild(t, "write", path, run)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.StdoutPipe()
+	must(t, err)
+	must(t, cmd.Start())
+	lines := bufio.NewScanner(out)
+	lives, heard := random.IntN(25), 0
+	for ; ; heard++ {
+		if heard == lives {
+			// From here on the writer runs on for a moment that no clock of ours
+			// decides: as long as this loop takes.
+			for range random.IntN(1 << 20) {
+				runtime.KeepAlive(lives)
+			}
+			must(t, cmd.Process.Kill())
+		}
+		if !lines.Scan() {
+			break
+		}
+		var n int
+		var last uint64
+		if _, err := fmt.Sscan(lines.Text(), &n, &last); err != nil {
+			break // the last line may be cut
+		}
+		acknowledged[crashKey(run, n)] = last
+	}
+	if err := cmd.Wait(); err == nil || stderr.Len() > 0 {
+		t.Fatalf("writer ended by itself: %v\n%s", err, &stderr)
+	}
+	store, err := sqlite.Open(path, nil)
+	if err != nil {
+		t.Fatalf("after kill %s: %v", run, err)
+	}
+	defer store.Close()
+	for n := range crashSessions {
+		checkCrash(t, store, crashKey(run, n), acknowledged[crashKey(run, n)])
+	}
+	return heard
+}
+
+// checkCrash reads a session and everything in it. There may be more than was
+// acknowledged: the writer can be killed between the commit and the acknowledgement.
+func checkCrash(t *testing.T, st *sqlite.Store, key store.SessionKey, acknowledged uint64) {
+	t.Helper()
+	seq := uint64(0)
+	for e, err := range st.Scan(t.Context(), key, 0) {
+		if err != nil {
+			t.Fatalf("scan %v: %v", key, err)
+		}
+		seq++
+		want := crashEntry(key, seq)
+		body, err := st.Body(t.Context(), key, e.BodyHash)
+		if err != nil {
+			t.Fatalf("%v entry %d: %v", key, seq, err)
+		}
+		if e.Seq != seq || e.Label != want.Label || string(e.Data) != string(want.Data) ||
+			!bytes.Equal(body, want.Body) {
+			t.Fatalf("%v entry %d is not what was appended", key, seq)
+		}
+	}
+	if seq < acknowledged {
+		t.Fatalf("%v has %d entries, %d were acknowledged", key, seq, acknowledged)
+	}
+	if seq == 0 {
+		return
+	}
+	found, err := st.Find(t.Context(), key.Tenant, store.EntryMessage, crashEntry(key, seq).Label)
+	if err != nil || len(found) != 1 || found[0].Entry.Seq != seq {
+		t.Fatalf("find the newest entry of %v: %v, %v", key, found, err)
+	}
+	hits, err := st.Search(t.Context(), key, fmt.Sprintf("entry %d", seq), 100)
+	var seqs []uint64
+	for _, h := range hits {
+		if h.Seq == seq {
+			seqs = append(seqs, h.Seq)
+		}
+	}
+	if d := difftest.Values([]uint64{seq}, seqs); err != nil || d != "" {
+		t.Fatalf("search for entry %d of %v: %v %s", seq, key, err, d)
+	}
 }
