@@ -44,10 +44,8 @@ var headerLine = regexp.MustCompile(`^\[(read|wrote|edited) ("(?:[^"\\]|\\.)*"|[
 
 // quoteName quotes names that the header could not be read with.
 func quoteName(name string) string {
-	for _, r := range name {
-		if r < ' ' || r == '"' || r == ':' || r == ';' || r == 0x7f {
-			return strconv.Quote(name)
-		}
+	if strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || strings.ContainsRune("\":;\x7f", r) }) {
+		return strconv.Quote(name)
 	}
 	return name
 }

@@ -127,7 +127,7 @@ func (b *benchFlags) run(ctx context.Context, p *term.Console, args []string) er
 	}
 	var asking *bench.Asking
 	if b.answerer != "" {
-		if asking, err = b.asking(ctx, p, o); err != nil || asking == nil {
+		if asking, err = b.asking(ctx, p, o); err != nil || !b.yes {
 			return err
 		}
 	}
@@ -244,16 +244,13 @@ func (b *benchFlags) open(ctx context.Context, p *term.Console, spec string) (be
 	return bench.Asked{Generator: m.Generator, Name: m.Name, Model: m.Model, Dir: b.cache}, err
 }
 
-// asking opens the models and says what asking them costs. It is nil if they are not to
-// be asked yet.
+// asking opens the model that answers and says what that costs.
 func (b *benchFlags) asking(ctx context.Context, p *term.Console, o bench.Options) (a *bench.Asking, err error) {
 	a = &bench.Asking{Count: b.questions, Budget: slices.Min(o.Budgets), Summarizer: o.Summarizer}
 	if a.Asked, err = b.open(ctx, p, b.answerer); err != nil {
 		return nil, err
 	}
-	if b.sayCost(p, "asking", a.Estimate(b.sessions, o.Arms)); !b.yes {
-		return nil, nil
-	}
+	b.sayCost(p, "asking", a.Estimate(b.sessions, o.Arms))
 	return a, nil
 }
 
@@ -293,8 +290,7 @@ func fetchCorpus(ctx context.Context, p *term.Console, dir string) error {
 	if err := f.Fetch(ctx, dir, files); err != nil {
 		return err
 	}
-	p.Printf("%s in %s, all with the right hash.", term.Plural(len(files), "file"), dir)
-	p.Printf(" Now: pleat bench --corpus %s\n", dir)
+	p.Printf("%s in %s, all with the right hash. Now: pleat bench --corpus %[2]s\n", term.Plural(len(files), "file"), dir)
 	return nil
 }
 
@@ -343,22 +339,18 @@ func tokenList(flag, list string) ([]int, error) {
 	return out, nil
 }
 
-func (b *benchFlags) read(ctx context.Context) ([]bench.Session, error) {
-	var list []bench.Session
-	if b.corpus != "" {
-		var err error
-		if list, err = bench.ReadCorpus(ctx, b.corpus); err != nil {
-			return nil, err
-		}
-		if len(list) == 0 {
-			return nil, fmt.Errorf("bench %s: no session files there", b.corpus)
-		}
-	}
+func (b *benchFlags) read(ctx context.Context) (list []bench.Session, err error) {
 	if b.synthetic > 600_000 {
 		return nil, term.UsageError("--synthetic: made-up sessions have at most 600,000 tokens")
+	}
+	if b.corpus != "" {
+		list, err = bench.ReadCorpus(ctx, b.corpus)
+		if err == nil && len(list) == 0 {
+			err = fmt.Errorf("bench %s: no session files there", b.corpus)
+		}
 	}
 	if b.synthetic > 0 || b.corpus == "" {
 		list = append(list, bench.SynthSessions(int(b.synthetic))...)
 	}
-	return list, nil
+	return list, err
 }

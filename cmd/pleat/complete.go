@@ -102,33 +102,20 @@ var release, built string
 func version() string {
 	v, from := cmp.Or(release, "development"), built
 	if info, ok := debug.ReadBuildInfo(); ok {
-		if release == "" && info.Main.Version != "" && info.Main.Version != "(devel)" {
-			v = info.Main.Version
+		if module := info.Main.Version; release == "" && module != "(devel)" {
+			v = cmp.Or(module, v)
 		}
-	}
-	if when := buildSetting("vcs.time"); when != "" && built == "" {
-		from = commit() + "," + when
+		noted := make(map[string]string) // about the build
+		for _, s := range info.Settings {
+			noted[s.Key] = s.Value
+		}
+		if when := noted["vcs.time"]; when != "" && built == "" {
+			revision := noted["vcs.revision"]
+			from = revision[:min(len(revision), 12)] + "," + when
+		}
 	}
 	if commit, when, ok := strings.Cut(from, ","); ok {
 		v += " (" + commit + ", " + when[:min(len(when), len("2026-01-02"))] + ")"
 	}
 	return fmt.Sprintf("%s %s %s/%s", v, runtime.Version(), runtime.GOOS, runtime.GOARCH)
-}
-
-// buildSetting is what the go command noted about the build under a name; "": nothing.
-func buildSetting(name string) string {
-	if info, ok := debug.ReadBuildInfo(); ok {
-		for _, s := range info.Settings {
-			if s.Key == name {
-				return s.Value
-			}
-		}
-	}
-	return ""
-}
-
-// commit is the revision that the program was built from, if it knows.
-func commit() string {
-	revision := buildSetting("vcs.revision")
-	return revision[:min(len(revision), 12)]
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/sessionfile"
@@ -39,12 +38,11 @@ printf '[run]\nwindow = 60000\n' > pleat.toml`,
 	c.AddCommand(policiesCommand(p))
 	asJSON := c.Flags().Bool("json", false, "print one JSON object")
 	c.RunE = func(c *cobra.Command, args []string) error { // it must be able to show wrong settings
-		out := configJSON{Format: "pleat/config/1", Files: []settingsFile{}, Settings: []setting{}}
 		files, err := settingsFiles(p, c.Root())
 		if err != nil {
 			return err
 		}
-		out.Files = append(out.Files, files...)
+		out := configJSON{"pleat/config/1", append([]settingsFile{}, files...), []setting{}}
 		if all := names(c.Root()); len(args) > 0 && !slices.Contains(all, args[0]) {
 			return term.UsageError("there is no command " + args[0] + term.DidYouMean("", args[0], all))
 		}
@@ -159,12 +157,6 @@ type policiesJSON struct {
 func (j policiesJSON) Print(p *term.Page) {
 	name := term.Widest(j.Policies, func(p fold.Policy) string { return p.Name })
 	for _, policy := range j.Policies {
-		for i, line := range strings.Split(ansi.Wordwrap(policy.Doc, p.Width-name-2, ""), "\n") {
-			label := p.Bold(term.Pad(policy.Name, name))
-			if i > 0 {
-				label = term.Styled(strings.Repeat(" ", name))
-			}
-			p.Line("%s  %s", label, line)
-		}
+		p.Hang(p.Bold(term.Pad(policy.Name, name))+"  ", policy.Doc)
 	}
 }

@@ -35,17 +35,19 @@ type sessionMoney struct {
 	agents                    [3]float64 // what they cost, in the order of Agents
 }
 
-// money replays the session with every arm; the result is ordered by arm, then price.
-func (w *worker) money(ctx context.Context) ([]sessionMoney, error) {
+// priced names an arm and a price list by their places.
+type priced struct{ arm, prices int }
+
+// money replays the session with every arm.
+func (w *worker) money(ctx context.Context) (map[priced]sessionMoney, error) {
 	needs := needsOf(w.s)
 	base, err := w.replay(ctx, Arm{Name: "none", Open: openRule(none)}, w.o.Prices[0].Model, nil)
 	if err != nil {
 		return nil, err
 	}
-	var out []sessionMoney
-	for _, arm := range w.o.Arms {
+	out := make(map[priced]sessionMoney)
+	for n, arm := range w.o.Arms {
 		if arm.Own || arm.Unbounded {
-			out = append(out, make([]sessionMoney, len(w.o.Prices))...)
 			continue
 		}
 		var steps []step
@@ -60,7 +62,7 @@ func (w *worker) money(ctx context.Context) ([]sessionMoney, error) {
 				m.agents[k] = p.cost(replayAgent(a, base), false)
 			}
 			m.none, m.cost, m.recalled = p.cost(base, false), p.cost(steps, false), p.cost(steps, true)
-			out = append(out, m)
+			out[priced{n, i}] = m
 		}
 	}
 	return out, nil
@@ -93,10 +95,7 @@ func sumMoney(o Options, results []*sessionResult) []Money {
 			m := Money{Arm: arm.Name, Prices: prices.Name, Against: map[string]float64{}}
 			var all sessionMoney
 			for _, r := range results {
-				if len(r.money) == 0 {
-					continue
-				}
-				s := r.money[a*len(o.Prices)+p]
+				s := r.money[priced{a, p}]
 				m.take(r.row.Name, s)
 				if s.requests >= longSession {
 					all = all.plus(s)

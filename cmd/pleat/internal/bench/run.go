@@ -105,7 +105,7 @@ type sessionResult struct {
 	row   SessionRow
 	cells []Cell // as keys() has them; Views is 0 where the session did not take part
 	own   []Cell // as ownKeys() has them
-	money []sessionMoney
+	money map[priced]sessionMoney
 }
 
 // worker puts the arms through one session.

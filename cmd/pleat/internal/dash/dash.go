@@ -86,9 +86,6 @@ func (h *Handler) Close() error {
 
 // New makes a dashboard.
 func New(o Options) (*Handler, error) {
-	if o.Library == nil || o.Store == nil {
-		return nil, errors.New("set up dashboard: Options.Library and Options.Store are needed")
-	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}

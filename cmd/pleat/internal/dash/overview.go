@@ -22,19 +22,13 @@ type overview struct {
 	Tokens   plot
 	Money    plot
 	Spent    float64 // in these days
-	Spans    []span
+	Spans    []int
 	Sessions []row
 	Pager    pager
 	Agent    string // the filter
 	Agents   []string
 	Project  string
-	Rows     map[string]bill.Row // what requests of the sessions cost, by name
-}
-
-// span is a choice of days.
-type span struct {
-	Days int
-	Link string
+	bill     bill.Bill
 }
 
 // row is a session in the list, or the newest of several rehearsals of one scenario.
@@ -69,7 +63,7 @@ const listRows = 50
 func (h *Handler) overview(r *http.Request, f *frame) error {
 	ctx, q := r.Context(), r.URL.Query()
 	o := &overview{
-		Agent: q.Get("agent"), Agents: library.Agents(), Project: q.Get("project"), Rows: make(map[string]bill.Row),
+		Agent: q.Get("agent"), Agents: library.Agents(), Project: q.Get("project"),
 	}
 	if !slices.Contains(o.Agents, o.Agent) {
 		o.Agent = ""
@@ -89,12 +83,11 @@ func (h *Handler) overview(r *http.Request, f *frame) error {
 		o.draw(number(q.Get("days")), h.o.Now())
 	}
 	for _, row := range b.Rows {
-		o.Rows[row.Tenant+"\x00"+row.Session] = row
 		if row.Session == "" {
 			o.Alone += row.USD
 		}
 	}
-	o.Bill = b.All
+	o.bill, o.Bill = b, b.All
 	o.Pager = newPager(from, len(page.Sessions), page.Total, listRows, func(from int) string {
 		return link("", "agent", o.Agent, "project", o.Project, "from", from)
 	})
@@ -115,9 +108,7 @@ func number(s string) int {
 func (o *overview) Priced() int { return o.Bill.Requests - o.Bill.Failed - o.Bill.Unpriced }
 
 // Row is the bill's row of a session.
-func (o *overview) Row(i library.Info) bill.Row {
-	return o.Rows[i.Key.Tenant+"\x00"+i.Key.Session]
-}
+func (o *overview) Row(i library.Info) bill.Row { return rowOf(o.bill, i.Key) }
 
 // Cost is what a session spent, as far as anything says it.
 func (o *overview) Cost(i library.Info) float64 {
@@ -132,10 +123,7 @@ func (o *overview) Cost(i library.Info) float64 {
 
 // draw makes the charts over so many days.
 func (o *overview) draw(asked int, now time.Time) {
-	o.Days = o.Sums.over(asked, now)
-	for _, n := range spans {
-		o.Spans = append(o.Spans, span{n, link("", "agent", o.Agent, "project", o.Project, "days", n)})
-	}
+	o.Days, o.Spans = o.Sums.over(asked, now), spans
 	most, dearest, busy := 0, 0.0, 0
 	for _, d := range o.Days {
 		most, dearest, o.Spent = max(most, d.Tokens), max(dearest, d.Own(), d.Through), o.Spent+d.USD

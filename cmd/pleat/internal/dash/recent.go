@@ -2,11 +2,13 @@ package dash
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/library"
 	"github.com/pleat-dev/pleat/internal/bill"
+	"github.com/pleat-dev/pleat/store"
 )
 
 // recent is something that is asked for anew after a moment, by one request at a time.
@@ -74,4 +76,14 @@ func (h *Handler) bill(ctx context.Context) (bill.Bill, error) {
 	return h.billed.get(ctx, h.o.Now(), func() (bill.Bill, error) {
 		return (&bill.Book{Store: h.o.Store, Log: h.o.Logger, Now: h.o.Now}).Bill(ctx)
 	})
+}
+
+// rowOf is a session's row of a bill; zero: it has none.
+func rowOf(b bill.Bill, key store.SessionKey) (row bill.Row) {
+	if i := slices.IndexFunc(b.Rows, func(r bill.Row) bool {
+		return r.Tenant == key.Tenant && r.Session == key.Session
+	}); i >= 0 {
+		row = b.Rows[i]
+	}
+	return row
 }

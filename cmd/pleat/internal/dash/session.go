@@ -152,12 +152,7 @@ func (h *Handler) session(r *http.Request, f *frame, s *pleat.Session) error {
 	if err != nil {
 		return err
 	}
-	key := s.Key()
-	for _, row := range b.Rows {
-		if row.Tenant == key.Tenant && row.Session == key.Session {
-			p.Bill = row
-		}
-	}
+	p.Bill = rowOf(b, s.Key())
 	p.Window, p.Over = windowOver(s, own, p.Agent)
 	calls := s.Ledger(ledger.Filter{})
 	p.Tools, p.Shown = toolsOf(calls, rep)
