@@ -2,7 +2,6 @@ package agent
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -227,33 +226,24 @@ func (w *Workspace) runRead(_ context.Context, c Call, in readArgs) (string, err
 // lines cuts lines out of a text: limit lines from offset on (counted from 1), and no more
 // than may be shown at once. It returns which these are and how many there are in all.
 func lines(text string, offset, limit int) (part string, from, to, all int) {
-	all = strings.Count(text, "\n")
-	if text != "" && !strings.HasSuffix(text, "\n") {
-		all++
+	list := strings.SplitAfter(text, "\n")
+	if list[len(list)-1] == "" { // behind the last line
+		list = list[:len(list)-1]
 	}
-	from = max(offset, 1)
+	from, all = max(offset, 1), len(list)
+	if from > all {
+		return "", from, from - 1, all
+	}
 	if limit <= 0 {
 		limit = readLines
 	}
-	rest := text
-	for range from - 1 {
-		_, after, ok := strings.Cut(rest, "\n")
-		if !ok {
-			return "", from, from - 1, all
-		}
-		rest = after
-	}
-	end, n := 0, 0
-	for n < limit && end < len(rest) {
-		next := strings.IndexByte(rest[end:], '\n') + 1
-		next = cmp.Or(next, len(rest)-end)
-		if n > 0 && end+next > readBytes {
+	size := 0
+	for to = from - 1; to < all && to-from+1 < limit; to++ {
+		if size += len(list[to]); size > readBytes && to >= from {
 			break
 		}
-		end += next
-		n++
 	}
-	return rest[:end], from, from + n - 1, all
+	return strings.Join(list[from-1:to], ""), from, to, all
 }
 
 // unchanged is the answer to reading again what the view still shows. What the view no
