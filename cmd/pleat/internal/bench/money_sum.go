@@ -156,8 +156,7 @@ func (p *printer) money(list []Money) {
 				rows = append(rows, m.row())
 			}
 		}
-		p.line("")
-		p.line("Cost against no compaction: %s (%d long sessions, %d short)", name, long, short)
+		p.line("\nCost against no compaction: %s (%d long sessions, %d short)", name, long, short)
 		p.rows(rows)
 	}
 }

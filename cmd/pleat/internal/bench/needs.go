@@ -1,6 +1,10 @@
 package bench
 
-import "github.com/pleat-dev/pleat/transcript"
+import (
+	"slices"
+
+	"github.com/pleat-dev/pleat/transcript"
+)
 
 // need is something that an answer uses, with every place that showed it before.
 type need struct {
@@ -63,22 +67,13 @@ func (t *tape) misses(next int) bool {
 	return false
 }
 
+// visible reports whether the view shows a place of the need as it was.
 func (t *tape) visible(n need, shown map[int]int) bool {
-	for i := len(n.places) - 1; i >= 0; i-- {
-		p := n.places[i]
+	return slices.ContainsFunc(n.places, func(p transcript.BlockRef) bool {
 		at := shown[p.Message]
-		if at == 0 {
-			continue
-		}
-		edited := false
-		for _, e := range t.view[at-1].Edits {
-			edited = edited || e.Block == p.Block
-		}
-		if !edited {
-			return true
-		}
-	}
-	return false
+		return at > 0 && !slices.ContainsFunc(t.view[at-1].Edits,
+			func(e transcript.BlockEdit) bool { return e.Block == p.Block })
+	})
 }
 
 // madeNames are the names in what the method wrote itself.

@@ -119,26 +119,33 @@ type span struct {
 	own      string // the summary that the session's own agent made at this cut, if it did
 }
 
+// stretches are the parts of a session between the compactions of its own agent, each with the summary that it
+// begins with.
+func (s *Session) stretches() []span {
+	out := []span{{end: len(s.Messages)}}
+	for _, c := range s.Compactions {
+		out[len(out)-1].end = c.At
+		out = append(out, span{cut: c.At, end: len(s.Messages), own: c.Summary})
+	}
+	return out
+}
+
 // futureSpan cuts a session at 70 % of its longest stretch without a compaction, because
 // after a compaction an agent can only use what its own summary kept. The cut is before
 // an answer of the model.
 func (s *Session) futureSpan() span {
-	from, to, best, at := 0, len(s.Messages), -1, 0
-	for i := range len(s.Compactions) + 1 {
-		end := len(s.Messages)
-		if i < len(s.Compactions) {
-			end = s.Compactions[i].At
+	var longest span
+	most := -1
+	for _, sp := range s.stretches() {
+		if n := s.chars(sp.cut, sp.end); n > most {
+			most, longest = n, sp
 		}
-		if n := s.chars(at, end); n > best {
-			best, from, to = n, at, end
-		}
-		at = max(at, end)
 	}
-	cut := from
-	for part := 0; cut < to && part < best*7/10; cut++ {
+	cut, end := longest.cut, longest.end
+	for part := 0; cut < end && part < most*7/10; cut++ {
 		part += s.chars(cut, cut+1)
 	}
-	return span{cut: s.request(cut, to), end: to}
+	return span{cut: s.request(cut, end), end: end}
 }
 
 // request is the first message from i on, before end, that is the beginning of an answer:
@@ -158,18 +165,7 @@ func answers(msgs []transcript.Message, i int) bool {
 
 // ownSpans are the cuts that the session's own agent made and whose summaries can be read.
 func (s *Session) ownSpans() []span {
-	var out []span
-	for i, c := range s.Compactions {
-		if c.Summary == "" || c.At == 0 {
-			continue
-		}
-		end := len(s.Messages)
-		if i+1 < len(s.Compactions) {
-			end = s.Compactions[i+1].At
-		}
-		out = append(out, span{cut: c.At, end: end, own: c.Summary})
-	}
-	return out
+	return slices.DeleteFunc(s.stretches(), func(sp span) bool { return sp.own == "" || sp.cut == 0 })
 }
 
 func (s *Session) chars(from, to int) int {

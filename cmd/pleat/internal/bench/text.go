@@ -69,14 +69,12 @@ func (r *Report) WriteText(w io.Writer) error {
 		if n := g[0].Chain; n > 1 && n < most {
 			continue // in the JSON
 		}
-		p.line("")
-		p.line("Views of %s tokens after %s (%d views)", text.Thousands(g[0].Budget), times(g[0].Chain), g[0].Views)
+		p.line("\nViews of %s tokens after %s (%d views)", text.Thousands(g[0].Budget), times(g[0].Chain), g[0].Views)
 		p.table(g)
 	}
 	for _, g := range groups(r.Own) {
-		p.line("")
 		p.line(
-			"Where the real agents compacted, against their own summaries; views of %s tokens (%d views)",
+			"\nWhere the real agents compacted, against their own summaries; views of %s tokens (%d views)",
 			text.Thousands(g[0].Budget), g[0].Views,
 		)
 		p.table(g)
