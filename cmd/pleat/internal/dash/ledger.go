@@ -18,7 +18,7 @@ type ledgerPage struct {
 	State   string // the handle of the file as it stands; empty if no call showed what is in it
 	Show    string // "files" or "calls"
 	Outcome string // only calls that ended so
-	Files   []fileRow
+	Files   []*fileRow
 	Calls   []ledger.Entry
 	Pager   pager
 	AllCall int
@@ -77,9 +77,8 @@ func touches(e *ledger.Entry, path string) bool {
 }
 
 // filesOf lists the files of calls, those with changes first, the newest first.
-func filesOf(calls []ledger.Entry) []fileRow {
+func filesOf(calls []ledger.Entry) (list []*fileRow) {
 	m := make(map[string]*fileRow)
-	var list []*fileRow
 	for i := range calls {
 		e := &calls[i]
 		for _, p := range paths(e) {
@@ -103,9 +102,5 @@ func filesOf(calls []ledger.Entry) []fileRow {
 	slices.SortStableFunc(list, func(a, b *fileRow) int {
 		return cmp.Or(min(b.Changes, 1)-min(a.Changes, 1), b.Last-a.Last, strings.Compare(a.Path, b.Path))
 	})
-	rows := make([]fileRow, len(list))
-	for i, r := range list {
-		rows[i] = *r
-	}
-	return rows
+	return list
 }

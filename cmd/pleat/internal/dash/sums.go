@@ -15,8 +15,8 @@ import (
 // sums are what all sessions come to.
 type sums struct {
 	All      sum
-	Agents   []sum
-	Projects []sum              // those with the most tokens
+	Agents   []*sum
+	Projects []*sum             // those with the most tokens
 	Others   int                // projects that are not among them
 	spent    map[string]float64 // by session
 	Counting bool               // the money is not added up yet, and tokens are estimates
@@ -247,10 +247,7 @@ func (s *sum) spend(r library.Spent) {
 func (s sum) Own() float64 { return s.USD - s.Through }
 
 // largest lists the sums with the most tokens first.
-func (g group) largest() (list []sum) {
+func (g group) largest() []*sum {
 	order := func(a, b *sum) int { return cmp.Or(b.Tokens-a.Tokens, strings.Compare(a.Name, b.Name)) }
-	for _, s := range slices.SortedFunc(maps.Values(g), order) {
-		list = append(list, *s)
-	}
-	return list
+	return slices.SortedFunc(maps.Values(g), order)
 }

@@ -37,12 +37,7 @@ type playing struct {
 }
 
 // Scenarios lists what can be played.
-func Scenarios() (names []string) {
-	for _, s := range rehearsal.Scenarios() {
-		names = append(names, s.Name)
-	}
-	return names
-}
+func Scenarios() []string { return rehearsal.Names() }
 
 // rehearse sets up the rehearsal. It is kept like any other session: in the store, and its
 // files in a folder of their own, so that it can be looked at and resumed.

@@ -99,15 +99,13 @@ func (f *Flags) declare(fs *pflag.FlagSet) {
 
 // dollars is the limit in dollars, which can only be kept where the prices are known.
 func (f *Flags) dollars(m model.Model) (float64, error) {
-	known := len(m.Prices) > 0
-	if !known && f.limits.USD > 0 && f.maxUSD.Changed {
-		return 0, term.UsageError(
-			"--max-usd: the prices of this model are not known; use --max-tokens instead")
+	if len(m.Prices) > 0 {
+		return f.limits.USD, nil
 	}
-	if !known {
-		return 0, nil
+	if f.limits.USD > 0 && f.maxUSD.Changed {
+		return 0, term.UsageError("--max-usd: the prices of this model are not known; use --max-tokens instead")
 	}
-	return f.limits.USD, nil
+	return 0, nil
 }
 
 // running is a run in progress, or being set up.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -68,16 +69,20 @@ func Scenarios() []Scenario {
 
 const readNotes = "Read the notes one by one."
 
-// Find returns the scenario with that name.
-func Find(name string) (Scenario, error) {
-	var names []string
+// Names lists the names of the scenarios.
+func Names() (names []string) {
 	for _, s := range Scenarios() {
-		if s.Name == name {
-			return s, nil
-		}
 		names = append(names, s.Name)
 	}
-	return Scenario{}, fmt.Errorf("there is no scenario %q: there are %s", name, strings.Join(names, ", "))
+	return names
+}
+
+// Find returns the scenario with that name.
+func Find(name string) (Scenario, error) {
+	if i := slices.Index(Names(), name); i >= 0 {
+		return Scenarios()[i], nil
+	}
+	return Scenario{}, fmt.Errorf("there is no scenario %q: there are %s", name, strings.Join(Names(), ", "))
 }
 
 // Prepare fills a folder with what the scenario works on. It replaces files that are there
