@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -96,7 +95,7 @@ func dashboard(
 		return nil, nil, errors.New("the store cannot list its sessions")
 	}
 	lib := library.New(library.Options{
-		Home: cmp.Or(p.Getenv("HOME"), p.Getenv("USERPROFILE")), Store: keeper, Tenant: tenant, Logger: o.Logger,
+		Home: p.Home(), Store: keeper, Tenant: tenant, Logger: o.Logger,
 	})
 	o.Library, o.Store, o.Done = lib, st, ctx.Done()
 	h, err := dash.New(o)

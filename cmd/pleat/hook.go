@@ -46,7 +46,7 @@ func hookCommand(p *term.Console) *cobra.Command {
 				f.Busy = busy
 				return stores.Open(ctx, p, f)
 			},
-			Tenant: f.Tenant, Home: cmp.Or(p.Getenv("HOME"), p.Getenv("USERPROFILE")),
+			Tenant: f.Tenant, Home: p.Home(),
 		})
 	}
 	return c

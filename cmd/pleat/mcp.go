@@ -76,13 +76,18 @@ func (f *mcpFlags) serve(ctx context.Context, p *term.Console) (err error) {
 		return err
 	}
 	log := slog.New(slog.NewTextHandler(p.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	if f.http == "" && p.Interactive() { // nobody reads a log there
+		log = slog.New(slog.DiscardHandler)
+		p.Note("pleat: this is a server for agents, which start it themselves and speak JSON with it here. " +
+			"\"pleat mcp install CLIENT\" sets one up; Ctrl-C ends this one.\n")
+	}
 	st, err := stores.Open(ctx, p, f.store)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, st.Close()) }()
 	lib := library.New(library.Options{
-		Home: cmp.Or(f.home, p.Getenv("HOME"), p.Getenv("USERPROFILE")), Store: st, Tenant: f.store.Tenant, Logger: log,
+		Home: cmp.Or(f.home, p.Home()), Store: st, Tenant: f.store.Tenant, Logger: log,
 	})
 	defer lib.Close()
 	var background sync.WaitGroup
@@ -94,11 +99,6 @@ func (f *mcpFlags) serve(ctx context.Context, p *term.Console) (err error) {
 	}
 	srv := mcp.NewServer(lib, mcp.Options{Version: version(), Logger: log})
 	if f.http == "" {
-		if p.Interactive() { // nobody reads a log there
-			srv = mcp.NewServer(lib, mcp.Options{Version: version(), Logger: slog.New(slog.DiscardHandler)})
-			p.Note("pleat: this is a server for agents, which start it themselves and speak JSON with it here. " +
-				"\"pleat mcp install CLIENT\" sets one up; Ctrl-C ends this one.\n")
-		}
 		return mcp.Serve(ctx, srv, p.Stdin, p.Stdout)
 	}
 	l, err := net.Listen("tcp", f.http)

@@ -81,7 +81,7 @@ func serviceHere(p *term.Console, args []string) (*service.Service, error) {
 		return nil, err
 	}
 	return service.New(service.Options{
-		System: runtime.GOOS, Home: cmp.Or(p.Getenv("HOME"), p.Getenv("USERPROFILE")), Config: p.Getenv("XDG_CONFIG_HOME"),
+		System: runtime.GOOS, Home: p.Home(), Config: p.Getenv("XDG_CONFIG_HOME"),
 		Command: append([]string{program, "proxy"}, args...), Environ: webproxy.Environ(p.Getenv),
 		Ending: drainTime + 10*time.Second,
 	})

@@ -108,7 +108,7 @@ func (f *searchFlags) everywhere(ctx context.Context, p *term.Console, j *search
 	if !f.set.Changed("around") {
 		j.req.Around = -1
 	}
-	home := cmp.Or(p.Getenv("HOME"), p.Getenv("USERPROFILE"))
+	home := p.Home()
 	if path, err := stores.Path(p, ""); err != nil || term.Missing(path) {
 		return j.inAll(ctx, p, library.Options{Home: home})
 	}

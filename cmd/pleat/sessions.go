@@ -75,7 +75,7 @@ type sessionsFlags struct {
 
 // files are those of agents in a home folder, of one agent if it is named.
 func (o *sessionsFlags) files(p *term.Console) (*library.Library, error) {
-	if o.home = cmp.Or(o.home, p.Getenv("HOME"), p.Getenv("USERPROFILE")); o.home == "" {
+	if o.home = cmp.Or(o.home, p.Home()); o.home == "" {
 		return nil, errors.New("no home folder: name one with --home")
 	}
 	if o.agent != "" && !slices.Contains(library.Agents(), o.agent) {

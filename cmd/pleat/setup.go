@@ -71,9 +71,6 @@ pleat setup claude --undo`,
 // proxied points an agent to the proxy at an address.
 func (f *editFlags) proxied(ctx context.Context, p *term.Console, agent clients.Client, address string) error {
 	base := strings.TrimRight(address, "/")
-	if err := agent.CanPoint(base); err != nil {
-		return err
-	}
 	u, wrong := url.Parse(base)
 	if wrong != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" ||
 		strings.ContainsAny(base, ", ") {
@@ -165,12 +162,9 @@ func (l agentList) Print(out *term.Page) {
 		case proxied && inside:
 			setup = "both"
 		case inside:
-			setup = "inside"
+			setup, what = "inside", c.InsidePath(l.getenv)
 		case proxied:
 			setup = "proxy"
-		}
-		if changes, err := c.Inside("pleat", l.getenv); err == nil && setup == "inside" {
-			what = changes[0].Path
 		}
 		switch {
 		case c.Why != "":

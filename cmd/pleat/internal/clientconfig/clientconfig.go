@@ -64,7 +64,6 @@ type step struct {
 }
 
 type syntax interface {
-	empty() string // a file without keys
 	decode(text []byte) (map[string]any, error)
 	encode(value any, depth int, text []byte) (string, error)
 	find(text []byte, st step) (from, to int, ok bool, err error) // the value of its key
@@ -113,9 +112,11 @@ func Set(path, undo string, keys ...Key) (*Edit, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", path, err)
 	}
-	if len(bytes.TrimSpace(text)) == 0 && s.empty() != "" {
-		e.rec.Steps = append(e.rec.Steps, step{Old: string(text), New: s.empty()})
-		text = []byte(s.empty())
+	_, isJSON := s.(jsonSyntax)
+	if isJSON && len(bytes.TrimSpace(text)) == 0 {
+		const empty = "{}\n"
+		e.rec.Steps = append(e.rec.Steps, step{Old: string(text), New: empty})
+		text = []byte(empty)
 	}
 	for _, k := range keys {
 		more, member := k.Value.(Added)
@@ -124,7 +125,7 @@ func Set(path, undo string, keys ...Key) (*Edit, error) {
 			return nil, fmt.Errorf("edit %s: %w", path, err)
 		}
 		Put(want, k)
-		if _, ok := s.(jsonSyntax); !member || !ok { // other lists are written anew
+		if !member || !isJSON { // other lists are written anew
 			more, member = Added{k.Value}, false
 		}
 		for _, value := range more {

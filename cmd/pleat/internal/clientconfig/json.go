@@ -14,8 +14,6 @@ import (
 // jsonSyntax is JSON, with comments and commas at the end as editors allow them.
 type jsonSyntax struct{}
 
-func (jsonSyntax) empty() string { return "{}\n" }
-
 // parse reads a text, which may begin with a byte order mark.
 func parse(text []byte) (hujson.Value, error) {
 	text = bytes.Clone(text) // the value's changes would be the text's

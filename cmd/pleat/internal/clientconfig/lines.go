@@ -87,7 +87,7 @@ func (f keyLines) lines(text []byte) (list []line) {
 		if f.header != nil && len(blank) > 0 && blank[0] == '[' {
 			table, l.header = "[[", true
 			if m := f.header.FindSubmatch(row); m != nil {
-				table = tableName(string(m[1]))
+				table = plainTable.Replace(string(m[1]))
 			}
 		} else if m := f.key.FindSubmatchIndex(row); m != nil && !l.ignore {
 			l.name, l.from, l.to = strings.Trim(string(row[m[2]:m[3]]), `"'`), at+m[4], at+m[5]
@@ -98,16 +98,8 @@ func (f keyLines) lines(text []byte) (list []line) {
 	return list
 }
 
-// tableName writes the name of a table in one way: [ a . "b" ] is a.b.
-func tableName(name string) string {
-	parts := strings.Split(name, ".")
-	for i, p := range parts {
-		parts[i] = strings.Trim(strings.TrimSpace(p), `"'`)
-	}
-	return strings.Join(parts, ".")
-}
-
-func (lineSyntax) empty() string { return "" }
+// plainTable writes the name of a table in one way: [ a . "b" ] is a.b.
+var plainTable = strings.NewReplacer(" ", "", "\t", "", `"`, "", "'", "")
 
 // find returns the last of several, which is the one that dotenv takes; elsewhere there is one.
 func (s lineSyntax) find(text []byte, st step) (from, to int, ok bool, err error) {

@@ -30,13 +30,12 @@ func (c Client) InsideRecords() []string {
 	return []string{insideMark + c.Name, insideMark + c.Name + "-mcp"}
 }
 
+// InsidePath is the file with what runs pleat around a compaction; "" if there is no home.
+func (c Client) InsidePath(getenv func(string) string) string { return c.path(c.inside, getenv) }
+
 // IsInside reports whether an agent is set up to run a program.
 func (c Client) IsInside(program string, getenv func(string) string) bool {
-	changes, err := c.Inside(program, getenv)
-	if err != nil {
-		return false
-	}
-	text, err := term.ReadRegular(changes[0].Path)
+	text, err := term.ReadRegular(c.InsidePath(getenv))
 	quoted, failed := json.Marshal(program)
 	return err == nil && failed == nil && (bytes.Contains(text, quoted) ||
 		bytes.Contains(text, []byte(filepath.ToSlash(program)))) && bytes.Contains(text, []byte(hook.Name))
@@ -53,7 +52,7 @@ func (c Client) Inside(program string, getenv func(string) string) (list []Chang
 		return nil, err
 	}
 	first := Change{
-		Record: insideMark + c.Name, Path: c.path(c.inside, getenv),
+		Record: insideMark + c.Name, Path: c.InsidePath(getenv),
 		text: strings.ReplaceAll(c.script, `"$PLEAT"`, string(quoted)),
 	}
 	if c.script == "" {

@@ -22,19 +22,15 @@ type Pointing struct {
 	First string
 }
 
-// CanPoint is nil if a file can point the client to a proxy, else why not, or what to do instead.
-func (c Client) CanPoint(base string) error {
+// Point plans to point the client to the proxy at base, which is on this machine or not. The error says why it
+// cannot be, or what to do instead.
+func (c Client) Point(base string, here bool, getenv func(string) string) (to Pointing, err error) {
 	switch {
 	case c.Why != "":
-		return fmt.Errorf("%s cannot be pointed to a proxy: %s", c.Title, c.Why)
+		return to, fmt.Errorf("%s cannot be pointed to a proxy: %s", c.Title, c.Why)
 	case c.File == "":
-		return fmt.Errorf("%s cannot be set up from here: %s", c.Title, strings.ReplaceAll(c.Hint, "$URL", base))
+		return to, fmt.Errorf("%s cannot be set up from here: %s", c.Title, strings.ReplaceAll(c.Hint, "$URL", base))
 	}
-	return nil
-}
-
-// Point plans to point the client to the proxy at base, which is on this machine or not.
-func (c Client) Point(base string, here bool, getenv func(string) string) (to Pointing, err error) {
 	if c, err = c.settled(base, getenv); err != nil {
 		return to, err
 	}

@@ -3,7 +3,6 @@
 package stores
 
 import (
-	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -297,9 +296,7 @@ const Last = "last"
 // Library is what the user has: the files of agents, and what is in the store; nil: there is none. It
 // lists first what was used last.
 func Library(p *term.Console, st library.Store, tenant string) *library.Library {
-	return library.New(library.Options{
-		Home: cmp.Or(p.Getenv("HOME"), p.Getenv("USERPROFILE")), Store: st, Tenant: tenant,
-	})
+	return library.New(library.Options{Home: p.Home(), Store: st, Tenant: tenant})
 }
 
 // newest is the newest session that the store has, if that is what the user asked for or there is no

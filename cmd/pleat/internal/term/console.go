@@ -4,6 +4,7 @@ package term
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -23,6 +24,9 @@ type Console struct {
 	Stdout, Stderr io.Writer
 	Getenv         func(string) string
 }
+
+// Home is the user's home folder; "" if the environment names none.
+func (p *Console) Home() string { return cmp.Or(p.Getenv("HOME"), p.Getenv("USERPROFILE")) }
 
 // UsageError is a mistake on the command line. The exit code is 2, and a line points to help.
 type UsageError string
