@@ -23,8 +23,10 @@ import (
 // Serve serves one client over streams, a JSON object a line, until the input or ctx ends. A line
 // that is no request gets an error for an answer and changes nothing else.
 func Serve(ctx context.Context, srv *sdk.Server, in io.Reader, out io.Writer) error {
+	reading, stop := context.WithCancel(ctx)
+	defer stop()
 	err := srv.Run(ctx, &lines{
-		in: bufio.NewReader(in), messages: make(chan jsonrpc.Message), closed: make(chan struct{}), out: out,
+		in: bufio.NewReader(in), messages: make(chan jsonrpc.Message), closed: reading.Done(), stop: stop, out: out,
 	})
 	if ctx.Err() != nil || errors.Is(err, io.EOF) || errors.Is(err, sdk.ErrConnectionClosed) {
 		return nil
@@ -44,8 +46,8 @@ type lines struct {
 	in       *bufio.Reader
 	messages chan jsonrpc.Message // closed when the input ends
 	end      error                // why it did
-	closed   chan struct{}
-	closing  sync.Once
+	closed   <-chan struct{}
+	stop     func()         // closes it
 	open     sync.WaitGroup // requests that have not been answered
 
 	mu  sync.Mutex
@@ -141,7 +143,7 @@ func (l *lines) refuse(id json.RawMessage, code int, why string) {
 	fmt.Fprintf(l.out, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%q}}`+"\n", id, code, why)
 }
 
-func (l *lines) Read(ctx context.Context) (jsonrpc.Message, error) {
+func (l *lines) Read(context.Context) (jsonrpc.Message, error) {
 	select {
 	case m, ok := <-l.messages:
 		if !ok {
@@ -150,8 +152,6 @@ func (l *lines) Read(ctx context.Context) (jsonrpc.Message, error) {
 		return m, nil
 	case <-l.closed:
 		return nil, io.EOF
-	case <-ctx.Done():
-		return nil, ctx.Err()
 	}
 }
 
@@ -170,7 +170,7 @@ func (l *lines) Write(_ context.Context, m jsonrpc.Message) error {
 }
 
 func (l *lines) Close() error {
-	l.closing.Do(func() { close(l.closed) })
+	l.stop()
 	return nil
 }
 
