@@ -155,7 +155,7 @@ func (b *Book) write() {
 	if len(some) == 0 {
 		return
 	}
-	err := b.store(context.Background(), some)
+	err := again(func() error { return b.store(context.Background(), some) })
 	if err == nil {
 		return
 	}
@@ -184,16 +184,18 @@ func (b *Book) Wait(ctx context.Context) error {
 	}
 }
 
-// store adds rows to those in the store.
-func (b *Book) store(ctx context.Context, some map[string]Row) error {
-	for try := 0; ; try++ {
-		if err := b.storeOnce(ctx, some); try == 100 || !errors.Is(err, store.ErrConflict) {
-			return err
+// again does something that another proxy may come before, until none does.
+func again(do func() error) (err error) {
+	for range 100 {
+		if err = do(); !errors.Is(err, store.ErrConflict) {
+			break
 		}
 	}
+	return err
 }
 
-func (b *Book) storeOnce(ctx context.Context, some map[string]Row) error {
+// store adds rows to those in the store.
+func (b *Book) store(ctx context.Context, some map[string]Row) error {
 	old, last, rows, err := b.find(ctx, some)
 	if err != nil {
 		return err
@@ -213,9 +215,9 @@ func (b *Book) storeOnce(ctx context.Context, some map[string]Row) error {
 	}
 	var entries []store.Entry
 	for _, r := range list {
-		entries = append(entries, store.Entry{Kind: store.EntryBill, Label: r.label(), Time: r.Last, Data: encode(r)})
+		entries = append(entries, entry(r.label(), r.Last, r))
 	}
-	entries = append(entries, store.Entry{Kind: store.EntryBill, Label: all, Time: b.Now(), Data: encode(sum)})
+	entries = append(entries, entry(all, b.Now(), sum))
 	if _, err = b.Store.Append(ctx, key, last, entries...); err != nil || key == old {
 		return err
 	}
@@ -238,34 +240,23 @@ func (b *Book) Forget(ctx context.Context, sessions ...store.SessionKey) error {
 	for _, key := range sessions {
 		labels = append(labels, Row{Tenant: key.Tenant, Session: key.Session}.label())
 	}
-	for try := 0; ; try++ {
-		err := b.forgetOnce(ctx, labels)
-		if try == 100 || !errors.Is(err, store.ErrConflict) {
+	return again(func() error {
+		key, last, rows, err := b.find(ctx, nil)
+		if err != nil || len(labels) == 0 {
 			return err
 		}
-	}
-}
-
-func (b *Book) forgetOnce(ctx context.Context, labels []string) error {
-	key, last, rows, err := b.find(ctx, nil)
-	if err != nil || last == 0 || len(labels) == 0 {
-		return err
-	}
-	found, err := b.Store.Find(ctx, Tenant, store.EntryBill, labels...)
-	if err != nil || len(found) == 0 {
-		return err
-	}
-	var entries []store.Entry
-	add := func(label string, r Row) {
+		found, err := b.Store.Find(ctx, Tenant, store.EntryBill, labels...)
+		if err != nil || len(found) == 0 {
+			return err
+		}
 		at := found[0].Entry.Time
-		entries = append(entries, store.Entry{Kind: store.EntryBill, Label: label, Time: at, Data: encode(r)})
-	}
-	for _, f := range found {
-		add(f.Entry.Label, Row{})
-	}
-	add(all, rows[all])
-	_, err = b.Store.Append(ctx, key, last, entries...)
-	return err
+		var entries []store.Entry
+		for _, f := range found {
+			entries = append(entries, entry(f.Entry.Label, at, Row{}))
+		}
+		_, err = b.Store.Append(ctx, key, last, append(entries, entry(all, at, rows[all]))...)
+		return err
+	})
 }
 
 // newest lists rows, those that were charged last first, without those of forgotten sessions.
@@ -276,9 +267,9 @@ func newest(rows map[string]Row) []Row {
 	})
 }
 
-func encode(r Row) []byte {
+func entry(label string, at time.Time, r Row) store.Entry {
 	data, _ := json.Marshal(r) // strings and numbers cannot fail
-	return data
+	return store.Entry{Kind: store.EntryBill, Label: label, Time: at, Data: data}
 }
 
 // find returns the rows with what the store has of them, and the sum of all; and the bill's
@@ -286,12 +277,10 @@ func encode(r Row) []byte {
 func (b *Book) find(
 	ctx context.Context, some map[string]Row,
 ) (key store.SessionKey, last uint64, rows map[string]Row, err error) {
-	rows = maps.Clone(some)
-	if rows == nil {
-		rows = make(map[string]Row)
-	}
+	rows = make(map[string]Row)
 	sum := Row{}
-	for _, r := range some {
+	for label, r := range some {
+		rows[label] = r
 		sum.add(r.Tally)
 	}
 	labels := slices.Collect(maps.Keys(rows))

@@ -108,11 +108,8 @@ func (p *prober) lmStudio(ctx context.Context) ([]model.Model, bool) {
 		if m.Type == "embeddings" {
 			continue
 		}
-		window := m.Loaded
-		window = cmp.Or(window, min(m.Max, defaultWindow))
-		if m.Max > 0 && (window == 0 || window > m.Max) {
-			window = m.Max
-		}
+		window := cmp.Or(m.Loaded, min(m.Max, defaultWindow))
+		window = min(window, cmp.Or(m.Max, window))
 		if local := localModel(LMStudio, m.ID, window); m.State == "loaded" {
 			loaded = append(loaded, local)
 		} else {

@@ -21,30 +21,27 @@ var Chat = &Wire{
 	Ping:    ": keep-alive\n\n",
 }
 
-func refuseOpenAI(kind, text string) []byte { return refusalOpenAI(kind, kind, text) }
+func refuseOpenAI(kind, text string) []byte { return refusalOpenAI(kind, kind, nil, text) }
 
-func refusalOpenAI(kind, code, text string) []byte {
-	return encoded(object{"error": object{"message": text, "type": kind, "param": nil, "code": code}})
+func refusalOpenAI(kind, code string, param any, text string) []byte {
+	return encoded(object{"error": object{"message": text, "type": kind, "param": param, "code": code}})
 }
 
 func tooLongOpenAI(param string) func(tokens, limit int) []byte {
 	return func(tokens, limit int) []byte {
 		text := fmt.Sprintf("This model's maximum context length is %d tokens. However, your messages resulted in "+
 			"%d tokens. Please reduce the length of the messages.", limit, tokens)
-		return encoded(object{"error": object{
-			"message": text, "type": "invalid_request_error", "param": param, "code": "context_length_exceeded",
-		}})
+		return refusalOpenAI("invalid_request_error", "context_length_exceeded", param, text)
 	}
 }
 
 type chatStream struct {
 	joined
-	said  bool // an answer before this one has words
-	words bool // this one has
+	said bool // an answer before this one has words
 }
 
 func (s *chatStream) Next() {
-	s.said, s.words = s.said || s.words, false
+	s.said = s.said || s.says
 	s.joined.Next()
 }
 
@@ -64,10 +61,10 @@ func (s *chatStream) Event(raw, data []byte) ([]byte, bool) {
 	raw = rewritten(raw, data, changed)
 	finish, c := get(changed, "choices", 0, "finish_reason"), get(changed, "choices", 0, "delta", "content")
 	says := len(c) > 2 && c[0] == '"'
-	if says && s.said && !s.words { // on a line of its own, as in a complete answer
+	if says && s.said && !s.says { // on a line of its own, as in a complete answer
 		raw = withData(raw, set(changed, append([]byte(`"\n`), c[1:]...), "choices", 0, "delta", "content"))
 	}
-	s.words = s.words || says
+	s.says = s.says || says
 	switch {
 	case s.unanswerable() && says && finish != nil: // another answer may follow
 		s.hold(withData(raw, without(changed, "content", "choices", 0, "delta")))
@@ -84,16 +81,8 @@ func (s *chatStream) Event(raw, data []byte) ([]byte, bool) {
 
 // continued makes a chunk of a later answer continue the first one.
 func (s *chatStream) continued(data []byte) []byte {
-	if s.answer == 0 {
-		if s.id == nil {
-			s.id = bytes.Clone(get(data, "id"))
-		}
-		return data
-	}
-	if s.id != nil && get(data, "id") != nil {
-		data = set(data, s.id, "id")
-	}
-	if get(data, "choices", 0, "delta", "role") != nil {
+	data = s.named(data, "id")
+	if s.answer > 0 && get(data, "choices", 0, "delta", "role") != nil {
 		data = without(data, "role", "choices", 0, "delta")
 	}
 	return data
@@ -136,7 +125,7 @@ func (s *chatStream) End() []byte {
 		case finish == "" || !s.unanswerable():
 		case finish == "tool_calls":
 			data = set(data, []byte(`"stop"`), "choices", 0, "finish_reason")
-		case !s.words:
+		case !s.says:
 			data = set(data, s.cutOff(), "choices", 0, "delta", "content")
 		}
 		return data

@@ -46,12 +46,6 @@ func refuseGemini(kind, text string) []byte {
 type geminiStream struct {
 	joined
 	signed bool // a call of ours, after which none went to the client, had a signature
-	says   bool // this answer has words or calls for the client
-}
-
-func (s *geminiStream) Next() {
-	s.says = false
-	s.joined.Next()
 }
 
 // silent reports whether only calls of ours, and perhaps thoughts, are in the answer.
@@ -69,20 +63,14 @@ func (s *geminiStream) Event(raw, data []byte) ([]byte, bool) {
 		s.hold(raw)
 		return nil, true
 	}
-	if s.id == nil {
-		s.id = bytes.Clone(get(data, "responseId"))
-	}
 	if n := get(data, "usageMetadata", "candidatesTokenCount"); n != nil {
 		s.tokens = number(n)
 	}
-	changed := data
+	changed := s.named(data, "responseId")
 	parts := elements(get(data, "candidates", 0, "content", "parts"))
 	kept, less := s.kept(parts)
 	if less {
 		changed = set(changed, arrayOf(kept), "candidates", 0, "content", "parts")
-	}
-	if s.answer > 0 && s.id != nil && get(changed, "responseId") != nil {
-		changed = set(changed, s.id, "responseId")
 	}
 	raw = rewritten(raw, data, changed)
 	finish := get(changed, "candidates", 0, "finishReason")

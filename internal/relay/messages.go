@@ -28,7 +28,6 @@ func refuseMessages(kind, text string) []byte {
 type messagesStream struct {
 	joined
 	usage []byte // of the answer's start
-	ends  string // the type of the client's newest block of this answer
 }
 
 func (s *messagesStream) Event(raw, data []byte) ([]byte, bool) {
@@ -44,7 +43,7 @@ func (s *messagesStream) Event(raw, data []byte) ([]byte, bool) {
 		kind := text(get(data, "content_block", "type"))
 		n := s.number(at, kind == "tool_use", text(get(data, "content_block", "name")))
 		if n >= 0 {
-			s.ends = kind
+			s.says = !isThinking(kind) // which may not end a message
 		}
 		return s.numbered(raw, data, n), false
 	case "content_block_delta", "content_block_stop":
@@ -83,7 +82,7 @@ func (s *messagesStream) End() []byte {
 		if text(get(data, "type")) != "message_delta" {
 			return data
 		}
-		if said == nil && s.unanswerable() && (s.ends == "" || isThinking(s.ends)) {
+		if said == nil && s.unanswerable() && !s.says {
 			said = s.cutOff()
 		}
 		if s.answer > 0 {
@@ -97,26 +96,17 @@ func (s *messagesStream) End() []byte {
 	return append(said, out...)
 }
 
-func (s *messagesStream) Next() {
-	s.ends = ""
-	s.joined.Next()
-}
-
 // isThinking reports whether a block may not be the last of a message.
 func isThinking(kind string) bool { return kind == "thinking" || kind == "redacted_thinking" }
 
 // cutOff are the events of one more block.
 func (s *messagesStream) cutOff() (out []byte) {
 	for _, e := range [][2]string{
-		{"content_block_start", `"content_block":{"type":"text","text":""}`},
-		{"content_block_delta", `"delta":{"type":"text_delta","text":"` + cutOff + `"}`},
+		{"content_block_start", `,"content_block":{"type":"text","text":""}`},
+		{"content_block_delta", `,"delta":{"type":"text_delta","text":"` + cutOff + `"}`},
 		{"content_block_stop", ""},
 	} {
-		data := fmt.Appendf(nil, `{"type":%q,"index":%d`, e[0], s.count)
-		if e[1] != "" {
-			data = append(append(data, ','), e[1]...)
-		}
-		out = sse.AppendEvent(out, e[0], append(data, '}'))
+		out = sse.AppendEvent(out, e[0], fmt.Appendf(nil, `{"type":%q,"index":%d%s}`, e[0], s.count, e[1]))
 	}
 	return out
 }

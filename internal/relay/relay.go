@@ -59,18 +59,24 @@ type Stream interface {
 // joined is what all streams keep track of while they join answers. The parts of an
 // answer are its blocks, calls or items, depending on the wire.
 type joined struct {
+	one
 	own    func(name string) bool
-	parts  map[int]int // number of a part of this answer → number the client knows it by; negative: hidden
-	count  int         // parts that the client got
-	moved  bool        // numbers differ from the provider's
-	calls  int         // calls of this answer that the client got
-	hid    bool        // calls of this answer are hidden
-	answer int         // answers before this one
-	id     []byte      // of the first answer
-	output int         // tokens of the answers before
-	tokens int         // of this answer
-	begun  bool        // content of this answer went to the client
-	held   [][]byte    // the events that end the answer
+	count  int    // parts that the client got
+	moved  bool   // numbers differ from the provider's
+	answer int    // answers before this one
+	id     []byte // of the first answer
+	output int    // tokens of the answers before
+}
+
+// one is what they know of the answer that is under way.
+type one struct {
+	parts  map[int]int // number of a part → number the client knows it by; negative: hidden
+	calls  int         // that the client got
+	hid    bool        // calls are hidden
+	says   bool        // it has what may be all that a client sends back of it: words or calls
+	begun  bool        // content went to the client
+	tokens int
+	held   [][]byte // the events that end the answer
 }
 
 // number returns the number by which the client knows a part: the provider's own, as long
@@ -113,7 +119,7 @@ func (j *joined) release(change func(data []byte) []byte) (out []byte) {
 func (j *joined) Next() {
 	j.answer++
 	j.output += j.tokens
-	j.parts, j.moved, j.calls, j.hid, j.tokens, j.held, j.begun = nil, true, 0, false, 0, nil, false
+	j.one, j.moved = one{}, true
 }
 
 func (j *joined) Begun() bool { return j.begun }
@@ -122,6 +128,17 @@ func (j *joined) Begun() bool { return j.begun }
 // not be that of an answer with calls then: nobody answers a call that the client does
 // not see.
 func (j *joined) unanswerable() bool { return j.hid && j.calls == 0 }
+
+// named gives data of a later answer the id of the first one.
+func (j *joined) named(data []byte, member string) []byte {
+	if j.id == nil {
+		j.id = bytes.Clone(get(data, member))
+	}
+	if j.answer > 0 && j.id != nil && get(data, member) != nil {
+		return set(data, j.id, member)
+	}
+	return data
+}
 
 // cutOff is what an answer says that was cut off when it had nothing yet but calls of ours: a
 // client may send it back, and providers refuse a message that says nothing.

@@ -32,7 +32,7 @@ var Responses = &Wire{
 // others Codex tries again.
 func refuseResponses(kind, text string) []byte {
 	if kind == "invalid_request_error" {
-		return refusalOpenAI(kind, "invalid_prompt", text)
+		return refusalOpenAI(kind, "invalid_prompt", nil, text)
 	}
 	return refuseOpenAI(kind, text)
 }
