@@ -12,7 +12,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"os"
 	"strconv"
 	"strings"
 	"syscall"
@@ -30,30 +29,20 @@ type answer struct {
 	body *bufio.Reader
 }
 
-type form uint8
-
-const (
-	unknown form = iota
-	streamed
-	whole
-)
-
-// form says how the answer comes. Some servers send one piece although they were asked for a
-// stream, and some send the wrong content type for either.
-func (a *answer) form() form {
+// form reports whether the answer comes whole or as a stream, and whether it is one. Some servers send one
+// piece although they were asked for a stream, and some send the wrong content type for either.
+func (a *answer) form() (whole, ok bool) {
 	typ, _, _ := mime.ParseMediaType(a.resp.Header.Get("Content-Type"))
 	switch {
 	case typ == "text/event-stream":
-		return streamed
+		return false, true
 	case typ == "application/json", strings.HasSuffix(typ, "+json"):
-		return whole
+		return true, true
 	case typ == "text/html", strings.HasPrefix(typ, "image/"):
-		return unknown
+		return false, false
 	}
-	if first, err := a.body.Peek(1); err == nil && first[0] == '{' {
-		return whole
-	}
-	return streamed
+	first, err := a.body.Peek(1)
+	return err == nil && first[0] == '{', true
 }
 
 func (a *answer) stream(
@@ -171,12 +160,11 @@ func (a *answer) notAnAnswer() *failure {
 
 // ended is the failure of a context that is over: by the caller, or by silence of the server.
 func ended(ctx, watched context.Context) *failure {
-	if ctx.Err() != nil {
+	switch {
+	case ctx.Err() != nil:
 		return &failure{err: ctx.Err()}
-	}
-	var s silence
-	if errors.As(context.Cause(watched), &s) {
-		return &failure{err: fmt.Errorf("%w: %w", s, os.ErrDeadlineExceeded), again: true}
+	case watched.Err() != nil:
+		return &failure{err: context.Cause(watched), again: true}
 	}
 	return nil
 }

@@ -22,6 +22,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -168,7 +169,8 @@ func (c *caller) once(ctx context.Context, p Post, w Wire, sink func(model.Delta
 	watched, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	idle := cmp.Or(max(c.Idle, 0), defaultIdle)
-	timer := time.AfterFunc(idle, func() { cancel(silence(idle)) })
+	silence := fmt.Errorf("the server sent nothing for %s: %w", idle, os.ErrDeadlineExceeded)
+	timer := time.AfterFunc(idle, func() { cancel(silence) })
 	defer timer.Stop()
 
 	req, err := http.NewRequestWithContext(watched, http.MethodPost, p.URL, bytes.NewReader(p.Body))
@@ -197,13 +199,13 @@ func (c *caller) once(ctx context.Context, p Post, w Wire, sink func(model.Delta
 	case resp.StatusCode >= 300:
 		return model.Reply{}, a.redirect()
 	}
-	switch a.form() {
-	case streamed:
-		return a.stream(ctx, watched, timer, sink)
+	switch whole, ok := a.form(); {
+	case !ok:
+		return model.Reply{}, a.notAnAnswer()
 	case whole:
 		return a.whole(ctx, watched, sink)
 	}
-	return model.Reply{}, a.notAnAnswer()
+	return a.stream(ctx, watched, timer, sink)
 }
 
 // noRedirects returns the client without redirects: they would take the key and the
@@ -220,13 +222,6 @@ func (c *caller) log(ctx context.Context, msg string, args ...any) {
 	if c.Logger != nil {
 		c.Logger.InfoContext(ctx, msg, args...)
 	}
-}
-
-// silence is an idle timeout. As a [context.Cause] it differs from the caller's own deadline.
-type silence time.Duration
-
-func (s silence) Error() string {
-	return fmt.Sprintf("the server sent nothing for %s", time.Duration(s))
 }
 
 // pulse is a body whose bytes keep the request alive.
