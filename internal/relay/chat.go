@@ -121,11 +121,7 @@ func (s *chatStream) End() []byte {
 		if s.answer > 0 && get(data, "usage", "completion_tokens") != nil {
 			data = withUsage(data, "prompt_tokens", "completion_tokens", s.output+s.tokens, "usage")
 		}
-		switch {
-		case finish == "" || !s.unanswerable():
-		case finish == "tool_calls":
-			data = set(data, []byte(`"stop"`), "choices", 0, "finish_reason")
-		case !s.says:
+		if finish != "" && s.unanswerable() && !s.says {
 			data = set(data, s.cutOff(), "choices", 0, "delta", "content")
 		}
 		return data
@@ -173,9 +169,6 @@ func joinChat(bodies [][]byte, own func(name string) bool) []byte {
 		out = set(out, arrayOf(kept), "choices", 0, "message", "tool_calls")
 	case len(calls) > 0:
 		out = without(out, "tool_calls", "choices", 0, "message")
-		if text(get(out, "choices", 0, "finish_reason")) == "tool_calls" {
-			out = set(out, []byte(`"stop"`), "choices", 0, "finish_reason")
-		}
 	}
 	if said != nil {
 		out = set(out, said, "choices", 0, "message", "content")

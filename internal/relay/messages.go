@@ -88,9 +88,6 @@ func (s *messagesStream) End() []byte {
 		if s.answer > 0 {
 			data = s.joinedUsage(data)
 		}
-		if s.unanswerable() && text(get(data, "delta", "stop_reason")) == "tool_use" {
-			data = set(data, []byte(`"end_turn"`), "delta", "stop_reason")
-		}
 		return data
 	})
 	return append(said, out...)
@@ -125,12 +122,9 @@ func (s *messagesStream) joinedUsage(data []byte) []byte {
 
 // joinMessages makes one complete answer of several, without our calls.
 func joinMessages(bodies [][]byte, own func(name string) bool) []byte {
-	out, calls, output := joinBlocks(bodies, "content", "tool_use", own)
+	out, output := joinBlocks(bodies, "content", "tool_use", own)
 	if same(out, bodies[0]) {
 		return out
-	}
-	if calls == 0 && text(get(out, "stop_reason")) == "tool_use" {
-		out = set(out, []byte(`"end_turn"`), "stop_reason")
 	}
 	return set(out, digits(output), "usage", "output_tokens")
 }

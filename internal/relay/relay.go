@@ -124,9 +124,7 @@ func (j *joined) Next() {
 
 func (j *joined) Begun() bool { return j.begun }
 
-// unanswerable reports whether all calls of the answer are hidden. Its stop reason must
-// not be that of an answer with calls then: nobody answers a call that the client does
-// not see.
+// unanswerable reports whether all calls of the answer are hidden. If no other answer follows, it was cut off.
 func (j *joined) unanswerable() bool { return j.hid && j.calls == 0 }
 
 // named gives data of a later answer the id of the first one.
@@ -148,10 +146,9 @@ const cutOff = "…"
 func same(a, b []byte) bool { return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0]) }
 
 // joinBlocks returns the last answer with what all of them have in a member, except our calls
-// and reasoning items that nothing else followed, and with the first one's id; the number of
-// calls left in it; and the output tokens of all. If there is only one answer and nothing is
-// hidden in it, it is returned as it is.
-func joinBlocks(bodies [][]byte, member, call string, own func(name string) bool) (out []byte, calls, output int) {
+// and reasoning items that nothing else followed, and with the first one's id; and the output
+// tokens of all. If there is only one answer and nothing is hidden in it, it is returned as it is.
+func joinBlocks(bodies [][]byte, member, call string, own func(name string) bool) (out []byte, output int) {
 	var kept [][]byte
 	hid, silent := false, false
 	for _, b := range bodies {
@@ -166,8 +163,6 @@ func joinBlocks(bodies [][]byte, member, call string, own func(name string) bool
 			case kind == call && own(text(get(block, "name"))):
 				hides = true
 				continue
-			case kind == call:
-				calls++
 			}
 			kept = append(append(kept, thought...), block)
 			thought, thinks = nil, isThinking(kind)
@@ -180,12 +175,12 @@ func joinBlocks(bodies [][]byte, member, call string, own func(name string) bool
 	}
 	out = bodies[len(bodies)-1]
 	if !hid && len(bodies) == 1 {
-		return out, calls, output
+		return out, output
 	}
 	if silent && member == "content" {
 		kept = append(kept, []byte(`{"type":"text","text":"`+cutOff+`"}`))
 	}
-	return withID(set(out, arrayOf(kept), member), bodies[0]), calls, output
+	return withID(set(out, arrayOf(kept), member), bodies[0]), output
 }
 
 // withID gives an answer the id of the first one.

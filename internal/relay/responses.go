@@ -18,12 +18,8 @@ var Responses = &Wire{
 	Refuse:  refuseResponses,
 	TooLong: tooLongOpenAI("input"),
 	failure: func(body []byte) []byte {
-		e := get(body, "error")
-		if e == nil {
-			e = []byte(`{"code":"server_error","message":"the provider failed"}`)
-		}
 		const kind, open = "response.failed", `{"type":"response.failed","response":{"status":"failed","error":`
-		return sse.AppendEvent(nil, kind, slices.Concat([]byte(open), e, []byte("}}")))
+		return sse.AppendEvent(nil, kind, slices.Concat([]byte(open), get(body, "error"), []byte("}}")))
 	},
 	Ping: ": keep-alive\n\n",
 }
@@ -163,7 +159,7 @@ func (s *responsesStream) End() []byte {
 
 // joinResponses makes one complete answer of several, without our calls.
 func joinResponses(bodies [][]byte, own func(name string) bool) []byte {
-	out, _, output := joinBlocks(bodies, "output", "function_call", own)
+	out, output := joinBlocks(bodies, "output", "function_call", own)
 	if same(out, bodies[0]) || get(out, "usage", "output_tokens") == nil {
 		return out
 	}

@@ -49,22 +49,19 @@ func (rw *Rewriter) rewriteAside(
 		return nil, c, false, nil
 	}
 	t, fits := rw.withoutNewFolds(ctx, c, req)
-	if t == nil {
-		return nil, c, !rw.fitsWhole(req), nil
-	}
 	return t, c, !fits, nil
 }
 
 // withoutNewFolds makes the request that goes out if nothing more is folded: the session's view of
 // the messages that it knows, and the newer ones whole. It stores nothing, and reports
 // whether that fits. The turn is nil if the session does not know the conversation, if nothing in
-// it has to change, or if that would not be legal.
+// it has to change, or if that would not be legal: then it reports whether the request fits as it is.
 func (rw *Rewriter) withoutNewFolds(ctx context.Context, c *conversation, req request) (t *turn, fits bool) {
 	p, err := c.track.Find(ctx, c.sess, req.Request, true)
 	v := inside.Of(c.sess).CurrentView()
 	v.DropThinking = v.DropThinking || c.track.Drop
 	if err != nil || v.IsWhole(p.At) && !c.track.Drop && len(p.Aliases) == 0 && !slices.Contains(c.track.Client, -1) {
-		return nil, false
+		return nil, rw.fitsWhole(req)
 	}
 	rest := len(req.Messages) - p.Client
 	t = &turn{req: req, key: c.key, mode: c.track.Mode.Free(req.Request), at: p.At + rest, meter: c.sess.Snapshot()}
@@ -74,13 +71,13 @@ func (rw *Rewriter) withoutNewFolds(ctx context.Context, c *conversation, req re
 		v.Messages = append(v.Messages, transcript.ViewMessage{Source: p.At + i})
 	}
 	own, err := c.view(ctx, v, req, t.client)
-	if err != nil {
-		return nil, false
+	if err == nil {
+		t.out, err = req.Splice(own, t.mode.Tools(req.Request)...)
+	}
+	if err != nil || !rw.legal(req, t.out) {
+		return nil, rw.fitsWhole(req)
 	}
 	t.drop, t.folded = v.DropThinking, true
-	if t.out, err = req.Splice(own, t.mode.Tools(req.Request)...); err != nil || !rw.legal(req, t.out) {
-		return nil, false
-	}
 	return t, inside.Of(c.sess).ProviderTokens(t.meter.Parts.Total()+rw.count(req, p.Client)) <= t.meter.Limits.Max
 }
 
@@ -122,11 +119,10 @@ func (x *exchange) failed(err error) *http.Response {
 	}
 	var t *turn
 	fits := false
-	if !errors.Is(err, transcript.ErrIllegal) { // else the view in force may be the one that is not legal
-		t, fits = x.rw.fromMemory(x.ctx, x.req)
-	}
-	if t == nil {
+	if errors.Is(err, transcript.ErrIllegal) { // the view in force may be the one that is not legal
 		fits = x.rw.fitsWhole(x.req)
+	} else {
+		t, fits = x.rw.fromMemory(x.ctx, x.req)
 	}
 	if !fits {
 		return x.cannotFold(err, "pleat cannot fold this request, which does not fit as it is: ")
@@ -197,7 +193,7 @@ func reason(err error) (why string, passes bool) {
 func (rw *Rewriter) fromMemory(ctx context.Context, req request) (*turn, bool) {
 	c, _, _ := rw.pool.lookup(req.from.Scope, req.Prefixes)
 	if c == nil {
-		return nil, false
+		return nil, rw.fitsWhole(req)
 	}
 	c.mu.Lock()
 	defer c.unlock()
