@@ -152,13 +152,13 @@ func (c *conversation) describe() (Status, int64) {
 	}, int64(inside.Of(c.sess).MemoryBytes() + lineage.PerMessage*len(c.track.Requests))
 }
 
-// publish updates the status. The caller holds the lock.
+// publish updates what is known without the lock. The caller holds the lock.
 func (c *conversation) publish() {
 	if c.pool != nil {
 		status, weight := c.describe()
 		c.pool.update(c, func(s *slot) {
 			c.pool.weight.Add(weight - s.weight)
-			s.status, s.weight = status, weight
+			s.status, s.weight, s.newest = status, weight, c.track.Newest
 		})
 	}
 }

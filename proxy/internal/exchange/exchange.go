@@ -125,7 +125,7 @@ func (x *exchange) run(at protocol.Address) (*http.Response, error) {
 func (x *exchange) read(at protocol.Address) (*http.Response, error) {
 	o, on := &x.rw.o, x.on
 	var err error
-	x.raw, err = httpbody.ReadInto(httpbody.NewRoom, x.in.Body, x.in.ContentLength, o.MaxBody, x.take)
+	x.raw, err = httpbody.ReadAll(x.in.Body, x.in.ContentLength, o.MaxBody, x.take)
 	x.in.Body.Close()
 	if err != nil {
 		return x.notTaken(err)

@@ -37,10 +37,6 @@ func (rw *Rewriter) reopen(
 	})
 }
 
-func (rw *Rewriter) reader(ctx context.Context, key store.SessionKey, req *protocol.Request) (lineage.Reader, error) {
-	return rw.reopen(ctx, key, req, "")
-}
-
 const (
 	mostPages = 4     // conversations before a new one that it begins with pages of
 	pagesRoom = 2_500 // most tokens of these

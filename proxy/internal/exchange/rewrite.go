@@ -166,10 +166,7 @@ func (rw *Rewriter) storeMark(
 	if err := c.record(ctx, labels, m, rw.o.Now(), news...); err != nil {
 		return err
 	}
-	rw.pool.update(c, func(s *slot) {
-		rw.pool.remember(s, indexKey{t.req.from.Scope, prefix})
-		s.newest = lineage.LastExchange{Client: m.Client}
-	})
+	rw.pool.update(c, func(s *slot) { rw.pool.remember(s, indexKey{t.req.from.Scope, prefix}) })
 	return nil
 }
 

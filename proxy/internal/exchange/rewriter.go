@@ -14,6 +14,7 @@ import (
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/proxy/internal/httpbody"
 	"github.com/pleat-dev/pleat/proxy/internal/lineage"
+	"github.com/pleat-dev/pleat/proxy/internal/protocol"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/tokens"
 	"github.com/pleat-dev/pleat/transcript"
@@ -38,7 +39,11 @@ type Rewriter struct {
 func New(o Options) *Rewriter {
 	rw := &Rewriter{o: o}
 	rw.known, rw.pool = lineage.NewCache(rw.o.Memory), newPool(rw.o.Sessions, &rw.closing)
-	rw.archive = lineage.Archive{Store: rw.o.Store, Open: rw.reader}
+	rw.archive = lineage.Archive{Store: rw.o.Store, Open: func(
+		ctx context.Context, key store.SessionKey, req *protocol.Request,
+	) (lineage.Reader, error) {
+		return rw.reopen(ctx, key, req, "")
+	}}
 	rw.closing.Go(func() { tokens.O200k().Count("") }) // else the first request waits for its vocabulary
 	rw.book = &bill.Book{Store: rw.o.Store, Log: rw.o.Logger, Now: rw.o.Now}
 	return rw

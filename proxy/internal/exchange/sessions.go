@@ -185,7 +185,7 @@ func (rw *Rewriter) findOther(
 func (rw *Rewriter) fork(
 	ctx context.Context, c *conversation, p lineage.Place, req request,
 ) (store.SessionKey, error) {
-	upTo, err := lineage.Archive{Store: c.behind}.Shared(ctx, c.key, p.Seq)
+	upTo, err := lineage.Shared(ctx, c.behind, c.key, p.Seq)
 	if err != nil {
 		return store.SessionKey{}, err
 	}
@@ -206,7 +206,7 @@ func (rw *Rewriter) fork(
 // fork; if the model says something else, the client's next request does. The turn is nil if the
 // session has to store something before the request can go out.
 func (rw *Rewriter) replay(ctx context.Context, c *conversation, p lineage.Place, req request) *turn {
-	upTo, err := lineage.Archive{Store: c.behind}.Shared(ctx, c.key, p.Mark.Seq)
+	upTo, err := lineage.Shared(ctx, c.behind, c.key, p.Mark.Seq)
 	if err != nil {
 		return nil
 	}

@@ -68,9 +68,7 @@ func (x *exchange) recordAnswer(ctx context.Context, replies []model.Reply, last
 	if x.hidden == 0 {
 		t.conv.mu.Lock()
 		defer t.conv.unlock()
-		said := lineage.SaidHash(last.Messages, t.mode.Own)
-		t.conv.track.Answer = lineage.Reply{From: t.mark.At, Said: said}
-		x.noteAnswer(t.conv, said)
+		t.conv.track.Answered(t.mark, lineage.SaidHash(last.Messages, t.mode.Own))
 		return t.conv.recordUsage(ctx, last)
 	}
 	if ours, _ := ownCalls(last, t.mode.Own); len(ours) == 0 || isCut(last) {
@@ -96,18 +94,8 @@ func (x *exchange) recordAnswer(ctx context.Context, replies []model.Reply, last
 		if err := c.behind.Wait(ctx); err != nil {
 			return err
 		}
-		x.noteAnswer(c, answer.Said)
+		c.track.Answered(t.mark, answer.Said)
 		return c.recordUsage(ctx, last)
-	})
-}
-
-// noteAnswer notes the answer to the newest request of a conversation.
-func (x *exchange) noteAnswer(c *conversation, said string) {
-	e := lineage.LastExchange{Client: x.turn.mark.Client, Said: said, Own: x.turn.mode.Own}
-	x.rw.pool.update(c, func(s *slot) {
-		if s.newest.Client == 0 || s.newest.Client == e.Client { // 0: it was just opened
-			s.newest = e
-		}
 	})
 }
 

@@ -29,16 +29,9 @@ var ErrMemory = errors.New("the proxy has no memory left")
 
 // ReadAll reads at most limit bytes. Size is how many to expect, if that is known. Anybody can
 // announce a large size, so the buffer grows with what comes: to at most 64 times as much.
-// Take is asked for more memory before it grows. With errTooLarge and errMemory it returns what it
-// has read.
-func ReadAll(r io.Reader, size, limit int64, take func(n int64) bool) ([]byte, error) {
-	return ReadInto(func(n int) []byte { return make([]byte, 0, n) }, r, size, limit, take)
-}
-
-// ReadInto is readAll with memory of another kind, which may be a quarter more than is asked for.
-func ReadInto(
-	room func(n int) []byte, r io.Reader, size, limit int64, take func(n int64) bool,
-) (buf []byte, err error) {
+// Take is asked for more memory before it grows; it may get a quarter more. With ErrTooLarge and ErrMemory
+// it returns what it has read.
+func ReadAll(r io.Reader, size, limit int64, take func(n int64) bool) (buf []byte, err error) {
 	if size > limit {
 		return nil, ErrTooLarge
 	}
@@ -54,7 +47,7 @@ func ReadInto(
 				return buf, ErrMemory
 			}
 			small := buf
-			buf = append(room(int(have+more)), small...)
+			buf = append(newRoom(int(have+more)), small...)
 			leaveRoom(small)
 		}
 		n, err := r.Read(buf[len(buf):cap(buf)])
@@ -185,8 +178,8 @@ func roomOf(n int) (size int, free *sync.Pool) {
 	return eighths << shift, &rooms[4*shift+eighths%4]
 }
 
-// NewRoom returns memory for n bytes. What is in it is another request's.
-func NewRoom(n int) []byte {
+// newRoom returns memory for n bytes. What is in it is another request's.
+func newRoom(n int) []byte {
 	if n < LeastRoom || n > mostRoom {
 		return make([]byte, 0, n)
 	}

@@ -78,7 +78,7 @@ func TestRoomOf(t *testing.T) {
 // The body of a request is not given back while a transport may read it, and not read after that.
 func TestLease(t *testing.T) {
 	body := []byte(strings.Repeat("x", LeastRoom))
-	l := NewLease(append(NewRoom(len(body)), body...))
+	l := NewLease(append(newRoom(len(body)), body...))
 	r := httptest.NewRequest("POST", "/", nil)
 	l.Send(r)
 	again, err := r.GetBody()

@@ -90,11 +90,11 @@ func (a Archive) Holder(ctx context.Context, s Scope, key store.SessionKey, p Pl
 
 // Shared is the entry up to which a fork at a mark has all that its session has: an epoch that
 // opened for the request comes after the mark, and its answer was made with those folds. It is 0 without a mark.
-func (a Archive) Shared(ctx context.Context, key store.SessionKey, mark uint64) (upTo uint64, err error) {
+func Shared(ctx context.Context, st store.Store, key store.SessionKey, mark uint64) (upTo uint64, err error) {
 	if upTo = mark; mark == 0 {
 		return 0, nil
 	}
-	for e, err := range a.Store.Scan(ctx, key, mark+1, store.EntryMessage, store.EntryEpoch) {
+	for e, err := range st.Scan(ctx, key, mark+1, store.EntryMessage, store.EntryEpoch) {
 		if err != nil {
 			return 0, fmt.Errorf("find epoch of mark %d: %w", mark, err)
 		}

@@ -137,7 +137,7 @@ type Track struct {
 	Last     time.Time        // when the last request came
 	Requests map[transcript.Hash]Mark
 	replies  map[int]Reply // answers with hidden rounds, by the message they begin at
-	Answer   Reply         // the last one without hidden rounds; it is not stored
+	Newest   LastExchange  // its answer is not stored
 	// Client is the client's message for each message of the transcript that a mark covers,
 	// negative if the client has none, because it is of a hidden round, or no longer has it whole.
 	Client  []int
@@ -166,7 +166,15 @@ func (t *Track) Take(m Mark, at time.Time) {
 	}
 	t.Last, t.Tools, t.Before = at, t.Tools || m.Tools, m.lineage(t.tenant)
 	t.Requests[h] = m
+	t.Newest = LastExchange{Client: m.Client}
 	t.Client, t.covered = Extend(t.Client, t.covered, m.Aliases, m.At)
+}
+
+// Answered takes the hash of the answer to a request, if that is the newest.
+func (t *Track) Answered(m Mark, said string) {
+	if t.Newest.Client == m.Client {
+		t.Newest = LastExchange{m.Client, m.At, said, m.Own}
+	}
 }
 
 // Rename changes the mode. Of two prefixes the longer is the newer one.

@@ -52,7 +52,7 @@ func (t *Track) Find(ctx context.Context, have sessionMessages, req *protocol.Re
 	p, err := t.follow(ctx, have, req, resume)
 	if n := Answers(req.Messages[p.Client:]); n > 0 && p.Client == p.Mark.Client {
 		said := SaidHash(req.Messages[p.Client:p.Client+n], t.Mode.Own)
-		if p.At != t.Answer.From || said != t.Answer.Said {
+		if p.At != t.Newest.At || said != t.Newest.Said {
 			p.said = said
 		}
 	}
@@ -121,6 +121,7 @@ func sameMessage(have transcript.Message, req *protocol.Request, i int) (same, c
 // LastExchange is the newest request of a conversation and its answer.
 type LastExchange struct {
 	Client int                    // messages of the request
+	At     int                    // length of the transcript then
 	Said   string                 // hash of the answer, empty if it has not ended
 	Own    func(name string) bool // of the tools, those of pleat
 }
