@@ -39,6 +39,7 @@ type exchange struct {
 	began   model.Usage // of the first request that went out and was answered
 	said    int         // output tokens of the last answer
 	hidden  int
+	replies []model.Reply // whose calls were answered here: what follows continues them
 	retried int           // refusals that were mended
 	pause   time.Duration // before the newest request that was tried again in a hidden round
 	until   time.Time     // when it is no longer tried

@@ -65,12 +65,12 @@ func (rw *Rewriter) withoutNewFolds(ctx context.Context, c *conversation, req re
 	}
 	rest := len(req.Messages) - p.Client
 	t = &turn{req: req, key: c.key, mode: c.track.Mode.Free(req.Request), at: p.At + rest, meter: c.sess.Snapshot()}
-	t.client, _ = lineage.Extend(slices.Clone(c.track.Client[:p.Mark.At]), p.Mark.Client, p.Aliases, t.at)
+	client, _ := lineage.Extend(slices.Clone(c.track.Client[:p.Mark.At]), p.Mark.Client, p.Aliases, t.at)
 	v.Messages = slices.Clone(v.Messages)
 	for i := range rest {
 		v.Messages = append(v.Messages, transcript.ViewMessage{Source: p.At + i})
 	}
-	own, err := c.view(ctx, v, req, t.client)
+	own, err := c.view(ctx, v, req, client)
 	if err == nil {
 		t.out, err = req.Splice(own, t.mode.Tools(req.Request)...)
 	}

@@ -116,6 +116,9 @@ func (x *exchange) answerOwnCalls(ctx context.Context, got model.Reply) (again b
 	if err != nil {
 		return false, fmt.Errorf("keep hidden round: %w", err)
 	}
+	if again {
+		x.replies = append(x.replies, got)
+	}
 	return again, nil
 }
 
@@ -174,9 +177,6 @@ func (t *turn) addHidden(ctx context.Context, c *conversation) error {
 	}
 	c.wrote(last)
 	t.at = c.sess.Len()
-	for range news {
-		t.client = append(t.client, -1)
-	}
 	return nil
 }
 

@@ -20,14 +20,13 @@ import (
 // turn is a request whose session is known: what goes out, and what is needed to handle
 // the answer.
 type turn struct {
-	req    request
-	key    store.SessionKey
-	conv   *conversation
-	mode   lineage.Mode // of the conversation, which others may rename meanwhile
-	out    []byte
-	at     int // length of the transcript
-	client []int
-	drop   bool // the view needs the provider to drop thinking
+	req  request
+	key  store.SessionKey
+	conv *conversation
+	mode lineage.Mode // of the conversation, which others may rename meanwhile
+	out  []byte
+	at   int  // length of the transcript
+	drop bool // the view needs the provider to drop thinking
 
 	mark    lineage.Mark         // of the request
 	resumed int                  // of its hidden rounds, those of an exchange before that did not end
@@ -94,10 +93,6 @@ func (rw *Rewriter) rewrite(
 	}
 	if t.epochs > 0 {
 		c.wroteOne()
-	}
-	t.client = c.track.Client[:t.mark.At:t.mark.At]
-	for range t.hidden {
-		t.client = append(t.client, -1)
 	}
 	ttl := c.setup.cache.TTL
 	t.measure(p, len(ttl) > 0 && idle > ttl[0])
@@ -197,7 +192,7 @@ func (rw *Rewriter) write(ctx context.Context, t *turn, v transcript.View) error
 		t.out = t.req.Body
 		return nil
 	}
-	own, err := c.view(ctx, v, t.req, t.client)
+	own, err := c.view(ctx, v, t.req, t.client())
 	if err != nil {
 		return err
 	}
@@ -209,6 +204,12 @@ func (rw *Rewriter) write(ctx context.Context, t *turn, v transcript.View) error
 	}
 	t.out, err = t.req.Splice(own, t.mode.Tools(t.req.Request)...)
 	return err
+}
+
+// client has the client's message for each of the transcript: -1 for those of hidden rounds. The caller holds
+// the conversation's lock.
+func (t *turn) client() []int {
+	return append(slices.Clone(t.conv.track.Client[:t.mark.At]), slices.Repeat([]int{-1}, t.at-t.mark.At)...)
 }
 
 // view turns a view of the transcript into one of the request's messages. Messages that

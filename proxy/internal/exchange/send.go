@@ -159,7 +159,6 @@ func (x *exchange) mend(e *model.APIError) (again bool) {
 // is too large for that is passed on as it comes.
 func (x *exchange) whole(resp *http.Response) (*http.Response, error) {
 	var bodies [][]byte
-	var replies []model.Reply
 	cut := false
 	for {
 		body, reply, err := x.readWhole(resp)
@@ -186,10 +185,9 @@ func (x *exchange) whole(resp *http.Response) (*http.Response, error) {
 				if cut = severed(reply, x.own()); reply.Err != nil {
 					x.report.Err = reply.Err
 				}
-				x.settle(x.ctx, replies, reply, reply.Err == nil)
+				x.settle(x.ctx, reply, reply.Err == nil)
 				break
 			}
-			replies = append(replies, reply)
 		}
 		if resp, err = x.sendUntilAccepted(); err != nil {
 			return nil, err
@@ -253,7 +251,7 @@ func (p *passing) finish(err error) {
 		p.rec = nil
 		ctx, done := p.x.recordingContext()
 		defer done()
-		p.x.settle(ctx, nil, reply, err == nil && reply.Err == nil)
+		p.x.settle(ctx, reply, err == nil && reply.Err == nil)
 	}
 	p.x.finish(err)
 }

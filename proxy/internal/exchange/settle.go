@@ -25,13 +25,13 @@ func (x *exchange) recordingContext() (context.Context, context.CancelFunc) {
 
 // settle records what the provider reported and, where there were hidden rounds, the whole
 // answer, so that it is known when it comes back.
-func (x *exchange) settle(ctx context.Context, replies []model.Reply, last model.Reply, complete bool) {
+func (x *exchange) settle(ctx context.Context, last model.Reply, complete bool) {
 	if !complete || x.conversation() == nil {
 		return
 	}
 	var err error
 	if x.turn != nil && x.turn.conv != nil {
-		err = x.recordAnswer(ctx, replies, last)
+		err = x.recordAnswer(ctx, last)
 	}
 	err = errors.Join(err, x.recordSummary(ctx, x.conversation(), last))
 	c := x.conversation() // perhaps a fork by now
@@ -59,7 +59,7 @@ func (x *exchange) conversation() *conversation {
 }
 
 // recordAnswer records an answer, and what it used.
-func (x *exchange) recordAnswer(ctx context.Context, replies []model.Reply, last model.Reply) error {
+func (x *exchange) recordAnswer(ctx context.Context, last model.Reply) error {
 	t := x.turn
 	var err error
 	if last.Messages, err = x.asClientSees(last); err != nil {
@@ -75,7 +75,7 @@ func (x *exchange) recordAnswer(ctx context.Context, replies []model.Reply, last
 		t.hidden = append(t.hidden, last.Messages...)
 	}
 	var said []transcript.Message
-	for _, r := range append(replies, last) {
+	for _, r := range append(x.replies, last) {
 		said = append(said, r.Messages...)
 	}
 	return x.rw.onTurn(ctx, t, func(c *conversation) error {
@@ -211,7 +211,7 @@ func (t *turn) measure(before lineage.Place, cold bool) {
 	head := view.System + view.Tools - c.setup.ours
 	t.size = client{
 		prompt: head + c.size(t.mark.At), tools: c.setup.ours, view: view.Total(),
-		hidden: slices.Contains(t.client, -1),
+		hidden: slices.Contains(t.client(), -1),
 	}
 	if known := min(before.Mark.At, t.mark.At); known > 0 && !cold {
 		t.size.cached = head + c.size(known)

@@ -30,8 +30,7 @@ type stream struct {
 	rec     protocol.Recorder // of the answer, nil once what it cost is on the account
 	buf     []byte            // nil once the stream is closed
 	out     []byte
-	replies []model.Reply // before the one that is under way
-	ended   bool          // the client has got the end of the answer
+	ended   bool // the client has got the end of the answer
 	err     error
 	next    chan sent // another request is under way
 	settle  func()    // to be done before the end of the stream
@@ -149,7 +148,7 @@ func (s *stream) over(rest []byte) {
 	if err == nil && reply.Err != nil && s.again(reply.Err) {
 		return
 	}
-	if err != nil && len(s.replies) > 0 { // what the client has of the answers before must not look complete
+	if err != nil && len(x.replies) > 0 { // what the client has of the answers before must not look complete
 		if !s.again(errReach) {
 			s.fail(x.req.Protocol.Refuse("overloaded_error", "the provider's answer broke off"), err)
 		}
@@ -166,7 +165,6 @@ func (s *stream) over(rest []byte) {
 			return
 		}
 		if again {
-			s.replies = append(s.replies, reply)
 			s.send(0)
 			return
 		}
@@ -175,7 +173,7 @@ func (s *stream) over(rest []byte) {
 	s.settle = func() {
 		ctx, done := x.recordingContext()
 		defer done()
-		x.settle(ctx, s.replies, reply, err == nil && reply.Err == nil)
+		x.settle(ctx, reply, err == nil && reply.Err == nil)
 	}
 	if x.hidden > 0 { // the client must not come back before what it did not see is kept
 		s.record()
