@@ -91,15 +91,7 @@ func (p *prober) ollamaWindow(ctx context.Context, name string) int {
 
 // lmStudio asks LM Studio for its own list, which says more than /v1/models.
 func (p *prober) lmStudio(ctx context.Context) ([]model.Model, bool) {
-	var list struct {
-		Data []struct {
-			ID     string `json:"id"`
-			Type   string `json:"type"`
-			State  string `json:"state"`
-			Loaded int    `json:"loaded_context_length"`
-			Max    int    `json:"max_context_length"`
-		} `json:"data"`
-	}
+	var list modelList
 	if p.ask(ctx, "/api/v0/models", nil, &list) != nil || len(list.Data) == 0 {
 		return nil, false
 	}
@@ -108,8 +100,8 @@ func (p *prober) lmStudio(ctx context.Context) ([]model.Model, bool) {
 		if m.Type == "embeddings" {
 			continue
 		}
-		window := cmp.Or(m.Loaded, min(m.Max, defaultWindow))
-		window = min(window, cmp.Or(m.Max, window))
+		window := cmp.Or(m.LoadedContextLength, min(m.MaxContextLength, defaultWindow))
+		window = min(window, cmp.Or(m.MaxContextLength, window))
 		if local := localModel(LMStudio, m.ID, window); m.State == "loaded" {
 			loaded = append(loaded, local)
 		} else {

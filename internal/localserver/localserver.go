@@ -98,20 +98,17 @@ func Discover(ctx context.Context, address, key string, hc *http.Client) (Server
 	switch {
 	case list.ownedBy("llamacpp") || p.llamaCpp:
 		s.Kind, s.Models = LlamaCpp, p.llama(ctx, list)
-		return s, nil
 	case list.ownedBy("vllm"):
-		s.Kind = VLLM
+		s.Kind, s.Models = VLLM, list.models(VLLM)
 	default:
 		if models, ok := p.ollama(ctx); ok {
 			s.Kind, s.Models = Ollama, models
-			return s, nil
-		}
-		if models, ok := p.lmStudio(ctx); ok {
+		} else if models, ok := p.lmStudio(ctx); ok {
 			s.Kind, s.Models = LMStudio, models
-			return s, nil
+		} else {
+			s.Models = list.models(Other)
 		}
 	}
-	s.Models = list.models(s.Kind)
 	return s, nil
 }
 
@@ -189,7 +186,12 @@ type modelList struct {
 		MaxOutput        int `json:"max_completion_tokens"` // Groq
 		ContextWindow    int `json:"context_window"`        // Groq
 		MaxContextLength int `json:"max_context_length"`    // Mistral, LM Studio
-		Top              struct {
+
+		LoadedContextLength int    `json:"loaded_context_length"` // LM Studio
+		Type                string `json:"type"`
+		State               string `json:"state"`
+
+		Top struct {
 			MaxOutput int `json:"max_completion_tokens"`
 		} `json:"top_provider"` // OpenRouter
 		Meta struct {

@@ -25,22 +25,24 @@ var Gemini = &Wire{
 }
 
 func refuseGemini(kind, text string) []byte {
-	code, status := http.StatusBadRequest, "INVALID_ARGUMENT"
-	switch kind {
-	case "authentication_error":
-		code, status = http.StatusUnauthorized, "UNAUTHENTICATED"
-	case "permission_error", "billing_error":
-		code, status = http.StatusForbidden, "PERMISSION_DENIED"
-	case "not_found_error":
-		code, status = http.StatusNotFound, "NOT_FOUND"
-	case "overloaded_error":
-		code, status = http.StatusServiceUnavailable, "UNAVAILABLE"
-	case "request_too_large":
-		code = http.StatusRequestEntityTooLarge
-	case "api_error":
-		code, status = http.StatusInternalServerError, "INTERNAL"
+	e, known := geminiErrors[kind]
+	if !known {
+		e.code, e.status = http.StatusBadRequest, "INVALID_ARGUMENT"
 	}
-	return encoded(object{"error": object{"code": code, "message": text, "status": status}})
+	return encoded(object{"error": object{"code": e.code, "message": text, "status": e.status}})
+}
+
+var geminiErrors = map[string]struct {
+	code   int
+	status string
+}{
+	"authentication_error": {http.StatusUnauthorized, "UNAUTHENTICATED"},
+	"permission_error":     {http.StatusForbidden, "PERMISSION_DENIED"},
+	"billing_error":        {http.StatusForbidden, "PERMISSION_DENIED"},
+	"not_found_error":      {http.StatusNotFound, "NOT_FOUND"},
+	"overloaded_error":     {http.StatusServiceUnavailable, "UNAVAILABLE"},
+	"request_too_large":    {http.StatusRequestEntityTooLarge, "INVALID_ARGUMENT"},
+	"api_error":            {http.StatusInternalServerError, "INTERNAL"},
 }
 
 type geminiStream struct {

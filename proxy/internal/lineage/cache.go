@@ -25,8 +25,8 @@ type Cache struct {
 
 	mu     sync.Mutex
 	size   int64
-	recent *list.List // of *decoded, most recently used first
-	by     map[uint64][]*list.Element
+	recent *list.List // of *decoded, the newest first
+	by     map[uint64][]*decoded
 }
 
 // decoded is a request without its body.
@@ -37,6 +37,7 @@ type decoded struct {
 	hashes   []transcript.Hash // of the messages
 	prefixes []transcript.Hash // their chain
 	key      uint64
+	at       *list.Element // in the cache
 	size     int64
 	grown    atomic.Bool // the hashes of a later request follow its own, in the same memory
 }
@@ -44,7 +45,7 @@ type decoded struct {
 func NewCache(memory int64) *Cache {
 	return &Cache{
 		limit: memory / 8, most: memory,
-		seed: maphash.MakeSeed(), recent: list.New(), by: make(map[uint64][]*list.Element),
+		seed: maphash.MakeSeed(), recent: list.New(), by: make(map[uint64][]*decoded),
 	}
 }
 
@@ -57,12 +58,11 @@ func (k *Cache) likely(key uint64, body []byte) *decoded {
 	list := slices.Clone(k.by[key])
 	k.mu.Unlock()
 	if len(list) == 1 { // decoding compares them anyway
-		return list[0].Value.(*decoded)
+		return list[0]
 	}
 	var best *decoded
 	most := 0
-	for _, e := range list {
-		d := e.Value.(*decoded)
+	for _, d := range list {
 		if n := d.earlier.Matches(body); n > most {
 			best, most = d, n
 		}
@@ -86,18 +86,14 @@ func (k *Cache) keep(d, continues *decoded) {
 	if d.size > k.limit/4 {
 		return
 	}
-	for _, e := range k.by[d.key] {
-		if e.Value == any(continues) {
-			k.drop(e)
-			break
-		}
-	}
-	if same := k.by[d.key]; len(same) == likeliest {
+	if same := k.by[d.key]; slices.Contains(same, continues) {
+		k.drop(continues)
+	} else if len(same) == likeliest {
 		k.drop(same[0])
 	}
-	k.by[d.key] = append(k.by[d.key], k.recent.PushFront(d))
+	k.by[d.key], d.at = append(k.by[d.key], d), k.recent.PushFront(d)
 	for k.size += d.size; k.size > k.limit; {
-		k.drop(k.recent.Back())
+		k.drop(k.recent.Back().Value.(*decoded))
 	}
 }
 
@@ -110,16 +106,16 @@ func (k *Cache) Bytes() int64 {
 func (k *Cache) Clear() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	for k.recent.Len() > 0 {
-		k.drop(k.recent.Back())
-	}
+	k.size = 0
+	k.recent.Init()
+	clear(k.by)
 }
 
 // drop forgets a request. The caller holds the lock.
-func (k *Cache) drop(e *list.Element) {
-	d := k.recent.Remove(e).(*decoded)
+func (k *Cache) drop(d *decoded) {
+	k.recent.Remove(d.at)
 	k.size -= d.size
-	rest := slices.DeleteFunc(k.by[d.key], func(o *list.Element) bool { return o == e })
+	rest := slices.DeleteFunc(k.by[d.key], func(o *decoded) bool { return o == d })
 	if k.by[d.key] = rest; len(rest) == 0 {
 		delete(k.by, d.key)
 	}

@@ -21,7 +21,8 @@ import (
 func Principal(r *http.Request, body []byte) string {
 	auth := r.Header.Get("Authorization")
 	token, bearer := protocol.BearerOf(auth)
-	key := cmp.Or(first(r.Header, "X-Api-Key", "Api-Key", "X-Goog-Api-Key"), token, auth, r.URL.Query().Get("key"))
+	own := cmp.Or(r.Header.Get("X-Api-Key"), r.Header.Get("Api-Key"), r.Header.Get("X-Goog-Api-Key"))
+	key := cmp.Or(own, token, auth, r.URL.Query().Get("key"))
 	switch {
 	case key == "":
 		return "local"
@@ -41,20 +42,12 @@ func renewed(token string) bool {
 	return strings.HasPrefix(token, "sk-ant-oat") || strings.HasPrefix(token, "eyJ") && strings.Count(token, ".") == 2
 }
 
-func first(h http.Header, names ...string) string {
-	for _, n := range names {
-		if v := h.Get(n); v != "" {
-			return v
-		}
-	}
-	return ""
-}
-
 // Hint returns the client's own name for its conversation, if it sends one. Clients use
 // one name for several conversations, so it never decides; it tells which session a client
 // had before it compacted by itself.
 func Hint(h http.Header) (id string, child bool) {
-	id = first(h, "X-Claude-Code-Session-Id", "Thread-Id", "X-Session-Id", "Session-Id", "Session_id")
+	id = cmp.Or(h.Get("X-Claude-Code-Session-Id"), h.Get("Thread-Id"), h.Get("X-Session-Id"), h.Get("Session-Id"),
+		h.Get("Session_id"))
 	if agent := h.Get("X-Claude-Code-Agent-Id"); agent != "" {
 		return id + "/" + agent, true
 	}

@@ -95,15 +95,9 @@ func (m Mode) Free(req *protocol.Request) Mode {
 
 // Own reports whether a tool is one of ours.
 func (m Mode) Own(name string) bool {
-	if m.Recall != RecallByTools {
-		return false
-	}
-	bare, ok := strings.CutPrefix(name, m.Prefix)
-	return ok && (slices.ContainsFunc(recallTools, func(t model.Tool) bool { return t.Name == bare }) ||
-		m.Snip && bare == recall.ToolSnip)
+	named := func(t model.Tool) bool { return t.Name == name }
+	return m.Recall == RecallByTools && strings.HasPrefix(name, m.Prefix) && slices.ContainsFunc(m.Prefixed(), named)
 }
-
-var recallTools = recall.Tools()
 
 // Tools lists our tools as a request gets them, none if it has no tools itself.
 func (m Mode) Tools(req *protocol.Request) []model.Tool {
@@ -115,7 +109,7 @@ func (m Mode) Tools(req *protocol.Request) []model.Tool {
 
 // Prefixed lists the recall tools by the names they have in the session.
 func (m Mode) Prefixed() []model.Tool {
-	list := slices.Clone(recallTools)
+	list := recall.Tools()
 	if m.Snip {
 		list = append(list, recall.SnipTool())
 	}
