@@ -26,11 +26,10 @@ type Store struct {
 	run    func(func())
 	failed func(error)
 
-	mu    sync.Mutex
-	open  *batch    // takes new entries; nil: there is none
-	last  *batch    // the newest, written after all others; nil: everything is written
-	wrote time.Time // when the newest write ended
-	err   error     // of a write in the background
+	mu   sync.Mutex
+	open *batch // takes new entries; nil: there is none
+	last *batch // the newest, written after all others; nil: everything is written
+	err  error  // of a write in the background
 }
 
 // New returns a store that writes to st. It starts goroutines with run, and calls failed with
@@ -162,18 +161,8 @@ func (b *Store) write(ctx context.Context, key store.SessionKey, t, before *batc
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.err, b.wrote = err, time.Now(); b.last == t {
+	if b.err = err; b.last == t {
 		b.last = nil
-	}
-}
-
-// Soon makes the open batch due, unless something has just been written: a session whose turns
-// are quick does not need a write for each.
-func (b *Store) Soon() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.open != nil && time.Since(b.wrote) > pause {
-		b.open.now()
 	}
 }
 

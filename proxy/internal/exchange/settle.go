@@ -35,9 +35,7 @@ func (x *exchange) settle(ctx context.Context, last model.Reply, complete bool) 
 	}
 	err = errors.Join(err, x.recordSummary(ctx, x.conversation(), last))
 	c := x.conversation() // perhaps a fork by now
-	if c.stays() {
-		c.behind.Soon()
-	} else if err == nil {
+	if !c.stays() && err == nil {
 		err = c.behind.Wait(ctx) // the next request may go to another replica
 	}
 	if err != nil {
