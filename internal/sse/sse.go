@@ -48,8 +48,8 @@ func (s *Splitter) Feed(b []byte, event func(raw, data []byte)) error {
 		if n < 0 {
 			break
 		}
-		if s.above(n) {
-			return s.tooLarge()
+		if err := s.check(n); err != nil {
+			return err
 		}
 		raw := b[start : start+n]
 		event(raw, s.data(raw))
@@ -60,16 +60,15 @@ func (s *Splitter) Feed(b []byte, event func(raw, data []byte)) error {
 	if apart || start > 0 { // else a long line would be moved with every piece of it
 		s.buf = append(s.buf[:0], b[start:]...)
 	}
-	if s.above(len(s.buf)) {
-		return s.tooLarge()
-	}
-	return nil
+	return s.check(len(s.buf))
 }
 
-func (s *Splitter) above(n int) bool { return s.Limit > 0 && n > s.Limit }
-
-func (s *Splitter) tooLarge() error {
-	return fmt.Errorf("%w: it is larger than %d bytes", ErrTooLarge, s.Limit)
+// check refuses an event of n bytes or more that is above the limit.
+func (s *Splitter) check(n int) error {
+	if s.Limit > 0 && n > s.Limit {
+		return fmt.Errorf("%w: it is larger than %d bytes", ErrTooLarge, s.Limit)
+	}
+	return nil
 }
 
 // Rest returns what the end of the stream cut off, and its data. Some servers close without

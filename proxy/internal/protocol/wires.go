@@ -70,20 +70,20 @@ var Chat = &Protocol{
 	}),
 	Codec: openai.DecodeChatMessage, Hash: openai.ChatMessageHash, Check: openai.ChatChecker,
 	Reply: openai.DecodeChatReply, Record: func() Recorder { return openai.NewChatRecorder(nil, 0) },
-	results: func(_ []transcript.ToolCall, rs []transcript.ToolResult) ([][]byte, error) {
-		return eachResult(openai.EncodeChatMessage, rs)
-	},
+	results: eachResult(openai.EncodeChatMessage),
 }
 
 // eachResult writes one message for each result, as the OpenAI wires have it.
 func eachResult(
-	encode func(transcript.Message) ([][]byte, error), rs []transcript.ToolResult,
-) (all [][]byte, err error) {
-	for _, r := range rs {
-		raw, failed := encode(transcript.Results(r))
-		all, err = append(all, raw...), cmp.Or(err, failed)
+	encode func(transcript.Message) ([][]byte, error),
+) func([]transcript.ToolCall, []transcript.ToolResult) ([][]byte, error) {
+	return func(_ []transcript.ToolCall, rs []transcript.ToolResult) (all [][]byte, err error) {
+		for _, r := range rs {
+			raw, failed := encode(transcript.Results(r))
+			all, err = append(all, raw...), cmp.Or(err, failed)
+		}
+		return all, err
 	}
-	return all, err
 }
 
 var Responses = &Protocol{
@@ -97,9 +97,7 @@ var Responses = &Protocol{
 	}),
 	Codec: openai.DecodeItem, Hash: openai.ItemHash, Check: openai.ResponsesChecker,
 	Reply: openai.DecodeResponsesReply, Record: func() Recorder { return openai.NewResponsesRecorder(nil, 0) },
-	results: func(_ []transcript.ToolCall, rs []transcript.ToolResult) ([][]byte, error) {
-		return eachResult(openai.EncodeItems, rs)
-	},
+	results: eachResult(openai.EncodeItems),
 }
 
 // Gemini is Gemini's generateContent wire. The model and whether the answer is streamed
