@@ -235,6 +235,13 @@ func (c *conversation) wrote(since uint64) {
 	}
 }
 
+// wroteOne notes that one entry of ours was written, perhaps after entries of others.
+func (c *conversation) wroteOne() {
+	if inside.Of(c.sess).LastSeq() == c.seen+1 {
+		c.seen++
+	}
+}
+
 // recordUsage records what an answer used. The caller holds the lock.
 func (c *conversation) recordUsage(ctx context.Context, r model.Reply) error {
 	if c.past || r.Usage.Prompt() == 0 || r.Usage.Check() != nil || r.Err != nil {
@@ -243,9 +250,7 @@ func (c *conversation) recordUsage(ctx context.Context, r model.Reply) error {
 	if err := c.sess.Used(ctx, r.Usage); err != nil {
 		return err
 	}
-	if inside.Of(c.sess).LastSeq() == c.seen+1 { // else it may be written after entries of others
-		c.seen++
-	}
+	c.wroteOne()
 	return nil
 }
 

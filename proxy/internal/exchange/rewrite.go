@@ -91,6 +91,9 @@ func (rw *Rewriter) rewrite(
 	if err != nil {
 		return nil, p, err
 	}
+	if t.epochs > 0 {
+		c.wroteOne()
+	}
 	ttl := c.setup.cache.TTL
 	t.measure(p, len(ttl) > 0 && idle > ttl[0])
 	// The view becomes a request: the client's own bytes, with our stubs, page and tools among them.
