@@ -89,11 +89,6 @@ func (w *Walker) Add(b transcript.Block, p Place) {
 	w.Blocks, w.Places = append(w.Blocks, b), append(w.Places, p)
 }
 
-// Parts returns a copy of a list, as the parts of a result.
-func (w *Walker) Parts(list []transcript.Block) transcript.Blocks {
-	return transcript.BlocksOf(list...)
-}
-
 // Message ends the message that lies at whole.
 func (w *Walker) Message(role transcript.Role, format transcript.Format, whole jsonspan.Span) {
 	m := transcript.WireMessage(role, format, w.Raw(whole), w.blockSlab.clone(w.Blocks)...)

@@ -150,7 +150,7 @@ func (d *decoder) result(f *fields, raw string, place wire.Place) (transcript.Bl
 		if f.contentKind == jsonspan.String {
 			d.parts = append(d.parts[:0], transcript.Text{Text: d.Literal(f.content)})
 		}
-		r.Parts, place.Content = d.Parts(d.parts), f.content
+		r.Parts, place.Content = transcript.BlocksOf(d.parts...), f.content
 	case f.contentKind != jsonspan.Invalid && f.contentKind != jsonspan.Null:
 		r.Parts = transcript.BlocksOf(transcript.Opaque{Raw: d.Raw(f.content)})
 	}

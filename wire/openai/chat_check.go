@@ -51,7 +51,7 @@ func (c *checker) name(path string, v value) {
 // provider's words: those that folding could break, and those about the names and ids of its
 // calls. They are the same for all models.
 func (r *ChatRequest) Check(model.Model) []transcript.Violation {
-	c := chatChecker{}
+	c := chatChecker{waiting: make(map[string]int), since: make(map[string]int)}
 	if len(r.body.Elements) == 0 {
 		c.emptyArray("messages")
 	}
@@ -117,8 +117,10 @@ func (c *chatChecker) pairing(i int, m *chatMessage) {
 	if c.text(m.role) != "tool" {
 		c.unanswered(i)
 		for k := range m.calls {
-			if c.text(m.role) == "assistant" && m.calls[k].id.isString() {
-				c.expect(c.text(m.calls[k].id))
+			if call := m.calls[k]; c.text(m.role) == "assistant" && call.id.isString() {
+				id := c.text(call.id)
+				c.waiting[id]++
+				c.order = append(c.order, id)
 			}
 		}
 		return
@@ -144,14 +146,6 @@ func (c *chatChecker) pairing(i int, m *chatMessage) {
 	default:
 		c.waiting[id], c.since[id] = left-1, i
 	}
-}
-
-func (c *chatChecker) expect(id string) {
-	if c.waiting == nil {
-		c.waiting, c.since = make(map[string]int), make(map[string]int)
-	}
-	c.waiting[id]++
-	c.order = append(c.order, id)
 }
 
 // unanswered ends the wait for results at message i.

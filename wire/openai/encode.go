@@ -55,18 +55,6 @@ func (w *writer) end(brackets string) *writer {
 	return w
 }
 
-func (w *writer) int(n int) *writer {
-	w.comma()
-	w.b = strconv.AppendInt(w.b, int64(n), 10)
-	return w
-}
-
-func (w *writer) float(f float64) *writer {
-	w.comma()
-	w.b = strconv.AppendFloat(w.b, f, 'g', -1, 64)
-	return w
-}
-
 // maxCacheKey is the longest prompt_cache_key that the provider takes.
 const maxCacheKey = 64
 
@@ -96,10 +84,10 @@ func (w *writer) options(req *model.Request, maxTokens string, tool func(*writer
 		}
 	}
 	if req.MaxTokens > 0 {
-		w.key(maxTokens).int(req.MaxTokens)
+		w.key(maxTokens).raw(strconv.Itoa(req.MaxTokens))
 	}
 	if req.Temperature != nil {
-		w.key("temperature").float(*req.Temperature)
+		w.key("temperature").raw(strconv.FormatFloat(*req.Temperature, 'g', -1, 64))
 	}
 	if req.SessionKey != "" {
 		w.key("prompt_cache_key").str(cacheKey(req.SessionKey))

@@ -30,7 +30,7 @@ func encodeResponses(req *model.Request, reasons bool) ([]byte, error) {
 		w.key("instructions").str(req.System)
 	}
 	w.key("input").raw("[")
-	e := itemEncoder{}
+	e := itemEncoder{calls: make(map[string]string)}
 	for i, m := range req.Messages {
 		if err := e.message(m); err != nil {
 			return nil, fmt.Errorf("encode responses message %d: %w", i, err)
@@ -50,7 +50,7 @@ func encodeResponses(req *model.Request, reasons bool) ([]byte, error) {
 
 // EncodeItems makes the items that stand for a message.
 func EncodeItems(m transcript.Message) ([][]byte, error) {
-	e := itemEncoder{}
+	e := itemEncoder{calls: make(map[string]string)}
 	if err := e.message(m); err != nil {
 		return nil, fmt.Errorf("encode items: %w", err)
 	}
@@ -86,17 +86,9 @@ type itemEncoder struct {
 func (e *itemEncoder) sawCall(id, typ string) {
 	if typ == "function_call" {
 		delete(e.calls, id)
-		return
+	} else {
+		e.calls[id] = typ
 	}
-	e.madeCall(id, typ)
-}
-
-// madeCall remembers the type that a call was written as.
-func (e *itemEncoder) madeCall(id, typ string) {
-	if e.calls == nil {
-		e.calls = make(map[string]string)
-	}
-	e.calls[id] = typ
 }
 
 func (e *itemEncoder) message(m transcript.Message) error {
@@ -216,7 +208,7 @@ func (e *itemEncoder) block(b transcript.Block) error {
 			w.raw(b.Raw)
 			break
 		}
-		e.madeCall(b.ID, "function_call")
+		e.calls[b.ID] = "function_call"
 		w.raw("{").key("type").str("function_call").key("call_id").str(b.ID)
 		w.key("name").str(b.Name).key("arguments").text(arguments(b)).end("}")
 	case transcript.ToolResult:

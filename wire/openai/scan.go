@@ -179,7 +179,7 @@ func (b *builder) result(callID string, v value, parts []part, whole value) tran
 	for i := range parts {
 		list = append(list, b.scanner.block(&parts[i]))
 	}
-	r.Parts = b.Parts(list)
+	r.Parts = transcript.BlocksOf(list...)
 	return r
 }
 

@@ -85,15 +85,9 @@ func edited(t *testing.T, n int, edits string) transcript.View {
 	return v
 }
 
-// Recorder takes a stream in and has the answer.
-type Recorder interface {
-	Write(p []byte) (int, error)
-	Reply() (model.Reply, error)
-}
-
 // Chunks writes a stream into one recorder whole and into another in random chunks, and
 // fails the test if that makes a difference. It returns the messages of the answer.
-func Chunks(t *testing.T, stream []byte, seed uint64, whole, chunked Recorder) []transcript.Message {
+func Chunks(t *testing.T, stream []byte, seed uint64, whole, chunked model.Recorder) []transcript.Message {
 	t.Helper()
 	whole.Write(stream)
 	rng := rand.New(rand.NewPCG(seed, 1))
