@@ -64,6 +64,14 @@ func (w *Walker) Str() jsonspan.Span {
 	return jsonspan.Span{}
 }
 
+// Note keeps the span of the member at the cursor, if it is a string, where its name is among names.
+// It leaves other members to the cursor, which passes over them.
+func (w *Walker) Note(name string, names []string, into ...*jsonspan.Span) {
+	if i := slices.Index(names, name); i >= 0 {
+		*into[i] = w.Str()
+	}
+}
+
 // Text returns the decoded text of a string.
 func (w *Walker) Text(s jsonspan.Span) string { return jsonspan.Text(w.Data, s) }
 

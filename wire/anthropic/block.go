@@ -1,8 +1,6 @@
 package anthropic
 
 import (
-	"slices"
-
 	"github.com/pleat-dev/pleat/internal/jsonspan"
 	"github.com/pleat-dev/pleat/internal/wire"
 	"github.com/pleat-dev/pleat/transcript"
@@ -44,13 +42,6 @@ func (d *decoder) contentBlock() (transcript.Block, wire.Place) {
 
 var blockNotes = []string{"text", "thinking", "signature", "data", "id", "name", "tool_use_id"}
 
-// note keeps the span of a member that is a string if its name is among names.
-func (d *decoder) note(name string, names []string, into ...*jsonspan.Span) {
-	if i := slices.Index(names, name); i >= 0 {
-		*into[i] = d.Str()
-	}
-}
-
 func (d *decoder) field(f *fields, name string) {
 	switch name {
 	case "type":
@@ -70,7 +61,7 @@ func (d *decoder) field(f *fields, name string) {
 	case "cache_control":
 		d.marker()
 	default:
-		d.note(name, blockNotes, &f.text, &f.thinking, &f.signature, &f.data, &f.id, &f.name, &f.toolUseID)
+		d.Note(name, blockNotes, &f.text, &f.thinking, &f.signature, &f.data, &f.id, &f.name, &f.toolUseID)
 	}
 }
 
@@ -100,7 +91,7 @@ func (d *decoder) blockContent(f *fields) {
 func (d *decoder) source(f *fields) {
 	f.source.ok = d.C.Kind() == jsonspan.Object
 	for name := range d.C.Fields {
-		d.note(name, []string{"media_type", "data", "url"}, &f.source.mediaType, &f.source.data, &f.source.url)
+		d.Note(name, []string{"media_type", "data", "url"}, &f.source.mediaType, &f.source.data, &f.source.url)
 	}
 }
 

@@ -42,7 +42,7 @@ func (r *recorder) Write(b []byte) (int, error) {
 func (r *recorder) Reply() (model.Reply, error) {
 	r.stream.End(r.event)
 	reply := r.reply
-	reply.Stop, reply.Usage = stopReason(reply.StopRaw), r.meter.usage
+	reply.Stop, reply.Usage = stopReasons[reply.StopRaw], r.meter.usage
 	var blocks [][]byte
 	for _, b := range r.blocks {
 		if raw := b.finish(); raw != nil {

@@ -27,27 +27,16 @@ func DecodeReply(body []byte) (model.Reply, error) {
 	if whole.Get("type").Text() == "error" {
 		return model.Reply{Err: model.ClassifyError(0, "", body)}, nil
 	}
-	var r model.Reply
-	var content jsonspan.Value
-	var m meter
-	for name, value := range whole.Fields() {
-		switch name {
-		case "id":
-			r.ID = value.Text()
-		case "model":
-			r.Model = value.Text()
-		case "stop_reason":
-			r.StopRaw = value.Text()
-		case "usage":
-			m.merge(value)
-		case "content":
-			content = value
-		}
+	r := model.Reply{
+		ID: whole.Get("id").Text(), Model: whole.Get("model").Text(), StopRaw: whole.Get("stop_reason").Text(),
 	}
+	var m meter
+	m.merge(whole.Get("usage"))
+	content := whole.Get("content")
 	if content.Kind() != jsonspan.Array {
 		return model.Reply{}, fmt.Errorf("decode reply: no content array")
 	}
-	r.Stop, r.Usage = stopReason(r.StopRaw), m.usage
+	r.Stop, r.Usage = stopReasons[r.StopRaw], m.usage
 	var blocks [][]byte
 	for b := range content.Elements() {
 		blocks = append(blocks, b.Of(content))
@@ -110,22 +99,14 @@ func set(dst *int, value jsonspan.Value) {
 	}
 }
 
-func stopReason(word string) model.StopReason {
-	switch word {
-	case "end_turn", "stop_sequence":
-		return model.StopEnd
-	case "tool_use":
-		return model.StopToolUse
-	case "max_tokens":
-		return model.StopMaxTokens
-	case "model_context_window_exceeded":
-		return model.StopWindow
-	case "refusal":
-		return model.StopRefusal
-	case "pause_turn":
-		return model.StopPause
-	case "compaction":
-		return model.StopCompact
-	}
-	return model.StopUnknown
+// stopReasons are the provider's words; any other is [model.StopUnknown].
+var stopReasons = map[string]model.StopReason{
+	"end_turn":                      model.StopEnd,
+	"stop_sequence":                 model.StopEnd,
+	"tool_use":                      model.StopToolUse,
+	"max_tokens":                    model.StopMaxTokens,
+	"model_context_window_exceeded": model.StopWindow,
+	"refusal":                       model.StopRefusal,
+	"pause_turn":                    model.StopPause,
+	"compaction":                    model.StopCompact,
 }

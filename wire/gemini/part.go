@@ -72,14 +72,7 @@ func (d *decoder) partMember(p *part, name string) {
 		p.value = d.Since(start)
 	case "inlineData", "fileData":
 		for name := range d.C.Fields {
-			switch camel(name) {
-			case "mimeType":
-				p.mime = d.Str()
-			case "data":
-				p.data = d.Str()
-			case "fileUri":
-				p.uri = d.Str()
-			}
+			d.Note(camel(name), []string{"mimeType", "data", "fileUri"}, &p.mime, &p.data, &p.uri)
 		}
 	}
 }

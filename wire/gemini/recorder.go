@@ -80,12 +80,11 @@ func (r *recorder) Reply() (model.Reply, error) {
 	r.stream.End(r.event)
 	r.bareError()
 	reply := r.reply
-	if m, ok := r.message(); ok {
+	m, ok := r.message()
+	if ok {
 		reply.Messages = []transcript.Message{m}
-		reply.Stop = stopReason(reply.StopRaw, m.Blocks().Has(transcript.KindToolCall))
-	} else {
-		reply.Stop = stopReason(reply.StopRaw, false)
 	}
+	reply.Stop = stopReason(reply.StopRaw, ok && m.Blocks().Has(transcript.KindToolCall))
 	return r.stream.Finish(reply, r.done)
 }
 

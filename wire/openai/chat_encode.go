@@ -88,15 +88,21 @@ type chatEncoder struct {
 }
 
 func (e *chatEncoder) flush() {
-	if len(e.waiting) == 0 {
-		return
-	}
-	var w writer
-	w.raw("{").key("role").str("user").key("content")
-	if w.contentOf(e.waiting) == nil { // what waits was tried before
-		e.out = append(e.out, w.end("}").b)
+	if len(e.waiting) > 0 {
+		_ = e.says(transcript.RoleUser, e.waiting) // what waits was tried before
 	}
 	e.waiting = nil
+}
+
+// says adds a message that says something.
+func (e *chatEncoder) says(role transcript.Role, blocks []transcript.Block) error {
+	var w writer
+	w.raw("{").key("role").str(string(role)).key("content")
+	if err := w.contentOf(blocks); err != nil {
+		return err
+	}
+	e.out = append(e.out, w.end("}").b)
+	return nil
 }
 
 func (e *chatEncoder) message(m transcript.Message) error {
@@ -133,17 +139,11 @@ func (e *chatEncoder) others(role transcript.Role, s sorted) error {
 	if role == transcript.RoleTool {
 		role = transcript.RoleUser
 	}
-	var w writer
-	w.raw("{").key("role").str(string(role)).key("content")
-	if err := w.contentOf(s.said); err != nil {
-		return err
-	}
 	if len(s.results) > 0 {
 		e.waiting = append(e.waiting, s.said...)
-		return nil
+		return new(writer).contentOf(s.said) // whether it can be said
 	}
-	e.out = append(e.out, w.end("}").b)
-	return nil
+	return e.says(role, s.said)
 }
 
 // result writes a tool message; its images wait.
