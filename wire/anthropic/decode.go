@@ -10,8 +10,6 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-var errNoMessages = errors.New("no messages array")
-
 // Decode reads a request body. The body must not be changed afterwards: the result
 // shares its memory.
 //
@@ -36,7 +34,7 @@ func DecodeAfter(earlier *Request, body []byte) (*Request, error) {
 		return nil, fmt.Errorf("decode request: %s%w", d.place(), err)
 	}
 	if d.Body.Array.IsZero() {
-		return nil, fmt.Errorf("decode request: %w", errNoMessages)
+		return nil, errors.New("decode request: no messages array")
 	}
 	d.req.Messages, d.req.body = d.Messages, d.Body
 	return d.req, nil

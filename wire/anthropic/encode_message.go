@@ -14,10 +14,7 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-var (
-	errNoForm  = errors.New("no form on the Anthropic wire")
-	errNothing = errors.New("nothing to send")
-)
+var errNothing = errors.New("nothing to send")
 
 // EncodeMessage returns a message as an element of the messages array. A message that came
 // off this wire is returned as it came. In other messages results come first, then the
@@ -117,7 +114,7 @@ func appendBlock(dst []byte, b transcript.Block) ([]byte, error) {
 		note := fmt.Sprintf("[%s left out: it has no form here]", cmp.Or(b.Type, "item"))
 		return appendBlock(dst, transcript.Say(note))
 	}
-	return dst, fmt.Errorf("block of kind %s: %w", b.Kind(), errNoForm)
+	return dst, fmt.Errorf("block of kind %s: no form on the Anthropic wire", b.Kind())
 }
 
 // ownRaw returns a block's bytes if they are of this format, which their type shows, else "".

@@ -13,8 +13,6 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-var errNoCandidates = errors.New("neither an answer nor an error")
-
 // DecodeReply reads an answer that was not streamed as events: one response, or the array of
 // them that streamGenerateContent sends without alt=sse. Reply.Messages has one message,
 // whose Raw is the element to send back in the next request, or none if the answer has no
@@ -34,7 +32,7 @@ func DecodeReply(body []byte) (model.Reply, error) {
 		return model.Reply{}, fmt.Errorf("decode gemini reply: %w", err)
 	}
 	if r.reply.Err == nil && !r.started {
-		return model.Reply{}, fmt.Errorf("decode gemini reply: %w", errNoCandidates)
+		return model.Reply{}, errors.New("decode gemini reply: neither an answer nor an error")
 	}
 	r.done = true
 	return r.Reply()

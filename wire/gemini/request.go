@@ -25,8 +25,6 @@ type Request struct {
 	cached       bool
 }
 
-var errNoContents = errors.New("no contents array")
-
 // Decode reads the body of a request. The request's messages share the body's memory, so it
 // must not be changed afterwards.
 //
@@ -51,7 +49,7 @@ func DecodeAfter(earlier *Request, body []byte) (*Request, error) {
 		return nil, fmt.Errorf("decode gemini request: %w", err)
 	}
 	if d.Body.Array.IsZero() {
-		return nil, fmt.Errorf("decode gemini request: %w", errNoContents)
+		return nil, errors.New("decode gemini request: no contents array")
 	}
 	d.req.Messages, d.req.body = d.Messages, d.Body
 	return d.req, nil

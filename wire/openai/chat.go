@@ -16,8 +16,6 @@ type ChatRequest struct {
 	Request
 }
 
-var errNoMessages = errors.New("no messages array")
-
 // DecodeChat reads the body of POST /v1/chat/completions. The request's messages share
 // the body's memory, so it must not be changed afterwards.
 //
@@ -30,19 +28,18 @@ func DecodeChat(body []byte) (*ChatRequest, error) { return DecodeChatAfter(nil,
 // again. The earlier request may be nil; else the messages of the result share memory
 // with it, and no longer with the body.
 func DecodeChatAfter(earlier *ChatRequest, body []byte) (*ChatRequest, error) {
-	r := &ChatRequest{}
-	var before *Request
+	r, s := &ChatRequest{}, scan(body)
 	if earlier != nil {
-		before = &earlier.Request
+		s.After(earlier.Messages, earlier.body)
 	}
-	err := r.decode(before, body, func(s *scanner, key string) bool {
+	err := r.decode(s, func(key string) bool {
 		if key == "messages" {
 			s.chatMessages()
 		}
 		return key == "messages"
 	})
 	if err == nil && r.body.Array.IsZero() {
-		err = errNoMessages
+		err = errors.New("no messages array")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("decode chat request: %w", err)

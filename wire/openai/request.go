@@ -30,16 +30,12 @@ func (r *Request) after() Request {
 // Matches returns how many of the request's messages a body begins with, at the same places.
 func (r *Request) Matches(body []byte) int { return r.body.Matches(r.Messages, body) }
 
-// decode walks the top level of a body, after an earlier request if there is one. The
-// function member reads what the formats do not have in common and reports whether it did.
-func (r *Request) decode(earlier *Request, body []byte, member func(s *scanner, key string) bool) error {
-	s := scan(body)
-	if earlier != nil {
-		s.After(earlier.Messages, earlier.body)
-	}
+// decode walks the top level of a body. The function member reads what the formats do not have in
+// common and reports whether it did.
+func (r *Request) decode(s *scanner, member func(key string) bool) error {
 	at := ""
 	for key := range s.C.Fields {
-		if at = key; !member(s, key) {
+		if at = key; !member(key) {
 			r.member(s, key)
 		}
 	}

@@ -28,8 +28,6 @@ type itemNote struct {
 	outcome string // for formShellOutput
 }
 
-var errNoInput = errors.New("no input")
-
 // DecodeResponses reads the body of POST /v1/responses. The request's messages share
 // the body's memory, so it must not be changed afterwards.
 //
@@ -43,12 +41,11 @@ func DecodeResponses(body []byte) (*ResponsesRequest, error) { return DecodeResp
 // decoded again. The earlier request may be nil; else the messages of the result share
 // memory with it, and no longer with the body.
 func DecodeResponsesAfter(earlier *ResponsesRequest, body []byte) (*ResponsesRequest, error) {
-	r := &ResponsesRequest{}
-	var before *Request
+	r, s := &ResponsesRequest{}, scan(body)
 	if earlier != nil {
-		before = &earlier.Request
+		s.After(earlier.Messages, earlier.body)
 	}
-	err := r.decode(before, body, func(s *scanner, key string) bool {
+	err := r.decode(s, func(key string) bool {
 		switch key {
 		case "input":
 			r.input(s, earlier)
@@ -60,7 +57,7 @@ func DecodeResponsesAfter(earlier *ResponsesRequest, body []byte) (*ResponsesReq
 		return true
 	})
 	if err == nil && !r.hasInput && !r.Partial() && !r.p.template.given() {
-		err = errNoInput
+		err = errors.New("no input")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("decode responses request: %w", err)
