@@ -105,14 +105,18 @@ func (b *Base) Enter(ctx context.Context) error {
 // Leave ends a call.
 func (b *Base) Leave() { b.work.Done() }
 
+// Call runs f as a call.
+func (b *Base) Call(ctx context.Context, f func() error) error {
+	if err := b.Enter(ctx); err != nil {
+		return err
+	}
+	defer b.Leave()
+	return f()
+}
+
 // Do runs f as a call and finishes its error as Fail does.
 func (b *Base) Do(ctx context.Context, f func() error, format string, args ...any) error {
-	err := b.Enter(ctx)
-	if err == nil {
-		defer b.Leave()
-		err = f()
-	}
-	return b.Fail(ctx, err, format, args...)
+	return b.Fail(ctx, b.Call(ctx, f), format, args...)
 }
 
 // doWriting is Do for a call that writes.

@@ -95,11 +95,7 @@ func (s *Store) attempt(ctx context.Context, f func(ctx context.Context, conn *p
 
 // read is retry as a call of its own.
 func (s *Store) read(ctx context.Context, f func(ctx context.Context, conn *pgxpool.Conn) error) error {
-	if err := s.base.Enter(ctx); err != nil {
-		return err
-	}
-	defer s.base.Leave()
-	return s.retry(ctx, f)
+	return s.base.Call(ctx, func() error { return s.retry(ctx, f) })
 }
 
 // finish is the context in which a commit is completed, so that the caller knows what

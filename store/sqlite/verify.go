@@ -15,17 +15,15 @@ import (
 // pages and indexes, then every session, entry, body and text against their checksums.
 func (s *Store) Verify(ctx context.Context) iter.Seq2[store.Damage, error] {
 	damaged := func(err error) bool { return code(err) != 0 && errors.Is(s.base.Explain(err), store.ErrCorrupt) }
-	return s.base.Verify(ctx, damaged, func(v *rows.Verifier) error { return s.checkPages(ctx, v) })
+	return s.base.Verify(ctx, damaged, func(v *rows.Verifier) error {
+		return s.base.Call(ctx, func() error { return s.checkPages(ctx, v) })
+	})
 }
 
 // checkPages lets SQLite check its pages and indexes, including the search index. It uses
 // a connection of its own: on one that has searched before, FTS5 compares with a cached
 // state of the index, and takes what others have written since for damage.
 func (s *Store) checkPages(ctx context.Context, v *rows.Verifier) error {
-	if err := s.base.Enter(ctx); err != nil {
-		return err
-	}
-	defer s.base.Leave()
 	db, err := sql.Open("sqlite", s.source(append([]string{s.timeoutPragma()}, readerPragmas...)))
 	if err != nil {
 		return err
@@ -63,20 +61,14 @@ var pages = rows.Pages{
 }
 
 func (t tables) Read(ctx context.Context, read func(rows.List) error, query string, args ...any) error {
-	if err := t.base.Enter(ctx); err != nil {
-		return err
-	}
-	defer t.base.Leave()
-	return read(rows.Each(t.read.QueryContext(ctx, query, args...)))
+	return t.base.Call(ctx, func() error { return read(rows.Each(t.read.QueryContext(ctx, query, args...))) })
 }
 
 func (t tables) Owner(tenant string) any { return rows.Column(tenant) }
 
 func (t tables) CheckText(ctx context.Context, _ *rows.Session, r *rows.Record) error {
-	if err := t.base.Enter(ctx); err != nil {
+	return t.base.Call(ctx, func() error {
+		_, _, err := t.base.ReadText(t.read.QueryRowContext(ctx, selectText, r.ID))
 		return err
-	}
-	defer t.base.Leave()
-	_, _, err := t.base.ReadText(t.read.QueryRowContext(ctx, selectText, r.ID))
-	return err
+	})
 }
