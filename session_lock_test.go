@@ -8,11 +8,14 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
-
-	"github.com/pleat-dev/pleat/internal/inside"
+	"time"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/digest"
 	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/internal/inside"
+	"github.com/pleat-dev/pleat/pleattest"
+	"github.com/pleat-dev/pleat/store"
 )
 
 // TestCalledBack: Observe or a hook that calls its session is told so at once. A call in another goroutine
@@ -110,6 +113,43 @@ func TestWaitEnds(t *testing.T) {
 		close(slow)
 		if err := <-first; err != nil || len(s.Folds()) == 0 {
 			t.Errorf("the first call: %v, %d folds", err, len(s.Folds()))
+		}
+	})
+}
+
+// A digest in flight is waited for once, however many calls that takes.
+func TestDigestIsWaitedForOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := open(t, store.NewMemory(), &pleat.Options{
+			Budget: fold.Budget{Window: 16_000},
+			Digest: digest.Options{Deadline: 8 * time.Second, Generator: &pleattest.Script{Steps: []pleattest.Step{{Hang: true}}}},
+		})
+		defer s.Close()
+		pleattest.Digestible(t, s, 16)
+		pleattest.View(t, s) // yellow: the model is asked in the background
+		synctest.Wait()
+		pleattest.Digestible(t, s, 8)
+		began := time.Now()
+		for {
+			ctx, cancel := context.WithCancel(t.Context())
+			gone := time.AfterFunc(3*time.Second, cancel) // a client that does not say how long it stays
+			_, err := s.Messages(ctx)
+			gone.Stop()
+			if err == nil {
+				break
+			}
+			if want := "messages of session test: wait for digest: context canceled"; err.Error() != want {
+				t.Fatalf("the error is %q, want %q", err, want)
+			}
+		}
+		if waited := time.Since(began); waited != 8*time.Second {
+			t.Errorf("waited for %v", waited)
+		}
+		began = time.Now()
+		pleattest.Digestible(t, s, 16)
+		pleattest.View(t, s)
+		if waited := time.Since(began); waited > 0 || len(s.Report().Epochs) != 2 {
+			t.Errorf("waited once more for %v, %d epochs", waited, len(s.Report().Epochs))
 		}
 	})
 }
