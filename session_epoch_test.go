@@ -71,9 +71,7 @@ func TestUndo(t *testing.T) {
 	for _, e := range s.Report().Epochs {
 		got = append(got, fmt.Sprint(e.Number, " ", e.Undo))
 	}
-	if d := difftest.Values([]string{"1 false", "2 false", "2 true", "1 true"}, got); d != "" {
-		t.Error(d)
-	}
+	difftest.Equal(t, []string{"1 false", "2 false", "2 true", "1 true"}, got)
 }
 
 func TestUndoIsRefusedWhenItWouldNotFit(t *testing.T) {
@@ -208,9 +206,7 @@ func TestHooks(t *testing.T) {
 	}
 	decide.Veto = false
 	compact(t, s)
-	if d := difftest.Values([]fold.Trigger{fold.TriggerPays, fold.TriggerAsked, fold.TriggerAsked}, seen); d != "" {
-		t.Error(d)
-	}
+	difftest.Equal(t, []fold.Trigger{fold.TriggerPays, fold.TriggerAsked, fold.TriggerAsked}, seen)
 	if len(report.Epochs) != 1 {
 		t.Errorf("reported %d epochs", len(report.Epochs))
 	}

@@ -22,18 +22,14 @@ func TestRepair(t *testing.T) {
 		pleat.Results(pleat.Result("a", "x.go")))
 	s = open(t, st, nil)
 	want := []string{"tool-result-orphan messages.1", "empty-message messages.2", "empty-message messages.3"}
-	if d := difftest.Values(append(want, "tool-result-missing messages.4"), rules(s)); d != "" {
-		t.Error(d)
-	}
+	difftest.Equal(t, append(want, "tool-result-missing messages.4"), rules(s))
 	if n, err := s.Repair(t.Context(), nil); n != 1 || err != nil {
 		t.Errorf("%d calls repaired: %v", n, err)
 	}
 	if n, err := s.Repair(t.Context(), nil); n != 0 || err != nil {
 		t.Errorf("%d calls repaired again: %v", n, err)
 	}
-	if d := difftest.Values(want, rules(s)); d != "" {
-		t.Error(d)
-	}
+	difftest.Equal(t, want, rules(s))
 	msgs := view(t, s)
 	r, _ := msgs[len(msgs)-1].Blocks().At(0).(pleat.ToolResult)
 	if r.CallID != "b" || !r.Error || !strings.Contains(r.Text(), "rm") {
@@ -53,9 +49,7 @@ func TestAnswerFirst(t *testing.T) {
 		s := open(t, store.NewMemory(), nil)
 		mustAppend(t, s, transcript.NewMessage(transcript.RoleSystem, pleat.Say("Be brief.")),
 			pleat.Assistant(tt.first), pleat.User("Hi."))
-		if d := difftest.Values(tt.want, rules(s)); d != "" {
-			t.Error(d)
-		}
+		difftest.Equal(t, tt.want, rules(s))
 	}
 }
 
@@ -67,9 +61,7 @@ func TestOneIDTwice(t *testing.T) {
 		pleat.User("Look."), pleat.Assistant(a, b), pleat.Results(pleat.Result("a", "x"), pleat.Result("b", "x")),
 		pleat.Assistant(a, b, a),
 		pleat.Results(pleat.Result("a", "x"), pleat.Result("b", "x"), pleat.Result("a", "x")))
-	if d := difftest.Values([]string{"tool-use-id-duplicate messages.3"}, rules(s)); d != "" {
-		t.Error(d)
-	}
+	difftest.Equal(t, []string{"tool-use-id-duplicate messages.3"}, rules(s))
 }
 
 // TestLateResults appends results behind what was said meanwhile. They are shown behind their calls, and

@@ -62,9 +62,7 @@ func TestToolDefinitionsAreStable(t *testing.T) {
 	}
 	want, err := os.ReadFile(golden)
 	must(t, err)
-	if d := difftest.Values(string(want), got.String()); d != "" {
-		t.Errorf("the tool list changed (-want +got):\n%s", d)
-	}
+	difftest.Equal(t, string(want), got.String(), "the tool list changed")
 	first := b.script.Requests()[0].Tools
 	for i, r := range b.script.Requests() {
 		if d := difftest.Values(first, r.Tools); d != "" {

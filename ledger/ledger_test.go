@@ -230,9 +230,7 @@ func TestLedgerEntryJSON(t *testing.T) {
 		"bytes":     37.0,
 		"handle":    "h1",
 	}
-	if d := difftest.Values(want, m); d != "" {
-		t.Error(d)
-	}
+	difftest.Equal(t, want, m)
 	var back ledger.Entry
 	if err := json.Unmarshal(got, &back); err != nil || back.Kind != toolcall.CallRun ||
 		back.Outcome != toolcall.Failed {

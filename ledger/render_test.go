@@ -109,9 +109,7 @@ Deleted: src/{b.go,old.go}
 	}
 	for _, tt := range tests {
 		got := ledgerSession().Render(ledger.RenderOptions{UpTo: 1000, Budget: tt.budget})
-		if d := difftest.Values(tt.want, got); d != "" {
-			t.Errorf("budget %d (-want +got):\n%s", tt.budget, d)
-		}
+		difftest.Equal(t, tt.want, got, "budget ", tt.budget)
 	}
 	if got := ledgerSession().Render(ledger.RenderOptions{UpTo: 0, Budget: 100}); got != "" {
 		t.Errorf("a ledger without calls renders as %q", got)
@@ -284,9 +282,7 @@ func TestLedgerSelect(t *testing.T) {
 		Kinds:    []ledger.NameCount{{Name: "read", Count: 3}},
 		Outcomes: []ledger.NameCount{{Name: "ok", Count: 3}},
 	}
-	if d := difftest.Values(want, l.Counts(ledger.Filter{To: 3})); d != "" {
-		t.Error(d)
-	}
+	difftest.Equal(t, want, l.Counts(ledger.Filter{To: 3}))
 }
 
 func TestLedgerChanged(t *testing.T) {
@@ -321,9 +317,7 @@ func TestLedgerChanged(t *testing.T) {
 		"delete gen/x.go 1 #9", "edit known.go 1 #11", "delete old.go 1 #12", "create renamed.go 1 #12",
 		"create made.txt 1 #14", "other who.knows 1 #15", "edit p.go 1 #16",
 	}
-	if d := difftest.Values(want, got); d != "" {
-		t.Error(d)
-	}
+	difftest.Equal(t, want, got)
 	if r := ledgerSession().ReadOnly(); len(r) != 1 || r[0].Path != "src" {
 		t.Errorf("only read: %+v", r)
 	}

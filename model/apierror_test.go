@@ -516,9 +516,7 @@ func TestClassifyFields(t *testing.T) {
 			c.want.Status = 400
 			got := *model.ClassifyError(400, "", []byte(c.body))
 			got.Body, got.Message = nil, ""
-			if d := difftest.Values(c.want, got); d != "" {
-				t.Errorf("(-want +got)\n%s", d)
-			}
+			difftest.Equal(t, c.want, got)
 		})
 	}
 }

@@ -121,9 +121,7 @@ func TestModelRules(t *testing.T) {
 			m.Thinking.Bound, m.Refuses.Temperature, m.Refuses.Prefill, m.Accepts.SystemMessages,
 			m.Cache.Minimum, strings.Join(m.Thinking.Modes, " "),
 		}
-		if d := difftest.Values(want, got); d != "" {
-			t.Errorf("%s (-want +got)\n%s", id, d)
-		}
+		difftest.Equal(t, want, got, id)
 	}
 }
 
@@ -238,9 +236,7 @@ func TestWithLeavesTheTableAlone(t *testing.T) {
 	want.Cache.TTL = []time.Duration{10 * time.Minute}
 	want.Thinking.Bound = false
 	want.Aliases = []string{"small"}
-	if d := difftest.Values(want, after); d != "" {
-		t.Errorf("(-want +got)\n%s", d)
-	}
+	difftest.Equal(t, want, after)
 	again, _ := model.DefaultModels().Lookup("claude-haiku-5-5")
 	if d := difftest.Values(before, again); d != "" {
 		t.Errorf("the default table was changed:\n%s", d)

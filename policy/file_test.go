@@ -164,9 +164,7 @@ func TestParseOwnLever(t *testing.T) {
 	got, err := policy.Parse(append([]byte("\ufeff"), file...), every{Nth: 10})
 	must(t, err)
 	want := fold.Steps{every{2}, lever.Mask{Keep: 3}, every{10}} // what the file leaves out is as passed in
-	if d := difftest.Values(want, got.AtRed); d != "" {
-		t.Errorf("(-want +got):\n%s", d)
-	}
+	difftest.Equal(t, want, got.AtRed)
 	if _, err := policy.Parse(file, every{}, every{}); err == nil || !strings.Contains(err.Error(), `called "every"`) {
 		t.Errorf("two levers of one name: %v", err)
 	}
@@ -225,12 +223,8 @@ func TestParsePointers(t *testing.T) {
 		&shared{2, map[string]int{"read": 3, "bash": 1}, []string{"x"}, own.Seen},
 		&shared{10, map[string]int{"read": 3, "grep": 2}, []string{"a", "b"}, own.Seen},
 	}
-	if d := difftest.Values(want, got.AtRed); d != "" {
-		t.Errorf("(-want +got):\n%s", d)
-	}
-	if d := difftest.Values(passed(), own); d != "" {
-		t.Errorf("the lever that was passed in (-want +got):\n%s", d)
-	}
+	difftest.Equal(t, want, got.AtRed)
+	difftest.Equal(t, passed(), own, "the lever that was passed in")
 	for _, l := range []fold.Lever{nil, (*shared)(nil)} {
 		if _, err := policy.Parse(file, l); err == nil || !strings.Contains(err.Error(), "is nil") {
 			t.Errorf("a lever that is nil: %v", err)
@@ -313,9 +307,7 @@ func TestFormatNil(t *testing.T) {
 		t.Errorf("%v: %s", err, out)
 	}
 	p.EveryTurn = fold.Steps{lever.Aim{}, nil, (*lever.Mask)(nil)}
-	if d := difftest.Values([]string{"aim", "nil", "nil"}, p.EveryTurn.Names()); d != "" {
-		t.Errorf("names (-want +got):\n%s", d)
-	}
+	difftest.Equal(t, []string{"aim", "nil", "nil"}, p.EveryTurn.Names(), "names")
 }
 
 // called is a lever with any name.

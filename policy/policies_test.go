@@ -61,9 +61,7 @@ func TestPolicyNames(t *testing.T) {
 		}
 	}
 	want := []string{"default", "book", "threshold", "three-layer", "four-lever", "four-layer", "truncate", "none"}
-	if d := difftest.Values(want, names); d != "" {
-		t.Error(d)
-	}
+	difftest.Equal(t, want, names)
 	if _, err := policy.ByName("nonsense"); err == nil || !strings.Contains(err.Error(), "three-layer") {
 		t.Errorf("unknown policy: %v", err)
 	}

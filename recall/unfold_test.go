@@ -66,9 +66,7 @@ func TestUnfoldParts(t *testing.T) {
 		{"nothing matches", recall.UnfoldRequest{Handle: list, Pattern: `absent`}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if d := difftest.Values(c.want, unfold(t, s, c.r).Content()); d != "" {
-				t.Errorf("content (-want +got):\n%s", d)
-			}
+			difftest.Equal(t, c.want, unfold(t, s, c.r).Content(), "content")
 		})
 	}
 }

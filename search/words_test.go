@@ -135,9 +135,7 @@ func TestWindows(t *testing.T) {
 		for w := range search.Windows(test.text) {
 			got = append(got, window{w.From, w.To})
 		}
-		if d := difftest.Values(test.want, got); d != "" {
-			t.Errorf("%s: (-want +got)\n%s", test.name, d)
-		}
+		difftest.Equal(t, test.want, got, test.name)
 	}
 }
 

@@ -86,9 +86,7 @@ func TestRounds(t *testing.T) {
 			for _, m := range tt.msgs {
 				tr.Append(m) // one at a time: rounds must not depend on batches
 			}
-			if d := difftest.Values(tt.want, rounds(tr)); d != "" {
-				t.Errorf("rounds (-want +got):\n%s", d)
-			}
+			difftest.Equal(t, tt.want, rounds(tr), "rounds")
 			if got := len(tr.Orphans()); got != tt.orphans {
 				t.Errorf("orphans = %d, want %d", got, tt.orphans)
 			}
@@ -183,9 +181,7 @@ func TestMessageCalls(t *testing.T) {
 		got = append(got, c.ID+" "+c.Name+" "+c.Input.String())
 	}
 	want := []string{`c1 read_file {"path":"go.mod"}`, `c2 bash {"command":"ls"}`}
-	if d := difftest.Values(want, got); d != "" {
-		t.Errorf("calls (-want +got):\n%s", d)
-	}
+	difftest.Equal(t, want, got, "calls")
 	for _, m := range []transcript.Message{
 		{}, transcript.User("hi"), transcript.Results(transcript.Result("c1", "ok")),
 	} {

@@ -63,9 +63,7 @@ func TestNewViolations(t *testing.T) {
 	before := []transcript.Violation{v("a", "messages.9"), v("b", "messages.2")}
 	after := []transcript.Violation{v("a", "messages.1"), v("a", "messages.5"), v("c", "messages.0")}
 	want := []transcript.Violation{v("a", "messages.5"), v("c", "messages.0")}
-	if d := difftest.Values(want, transcript.NewViolations(before, after)); d != "" {
-		t.Errorf("NewViolations (-want +got):\n%s", d)
-	}
+	difftest.Equal(t, want, transcript.NewViolations(before, after), "NewViolations")
 }
 
 // TestCheckBlank: a view shows something, and nothing in it is blank.

@@ -233,9 +233,7 @@ func TestQuestionOfShortAnswer(t *testing.T) {
 			if s.Short != tt.short {
 				t.Errorf("short = %v", s.Short)
 			}
-			if d := difftest.Values(tt.want, s.Question); d != "" {
-				t.Error(d)
-			}
+			difftest.Equal(t, tt.want, s.Question)
 		})
 	}
 }

@@ -52,9 +52,7 @@ func TestTaskLists(t *testing.T) {
 			for i := range items {
 				items[i].ID = ""
 			}
-			if d := difftest.Values(want, items); d != "" {
-				t.Error(d)
-			}
+			difftest.Equal(t, want, items)
 			if got.Message != 1 || got.Tool != tt.tool || (got.Explanation != "") != (tt.tool == "update_plan") {
 				t.Errorf("got %+v", got)
 			}
@@ -83,9 +81,7 @@ func TestTasksOneByOne(t *testing.T) {
 	w.Add(4, transcript.Assistant(transcript.Call("d", "TaskUpdate", `{"taskId":"2","status":"deleted"}`)))
 	w.Add(5, transcript.Results(transcript.ErrorResult("d", "no such task")))
 	want := []TaskItem{{ID: "1", Text: "read", Status: TaskDone}, {ID: "2", Text: "write", Status: TaskOpen}}
-	if d := difftest.Values(want, seen(w.Tasks().Items)); d != "" {
-		t.Error(d)
-	}
+	difftest.Equal(t, want, seen(w.Tasks().Items))
 }
 
 // seen is what other packages see of items.

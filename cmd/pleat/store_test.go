@@ -211,9 +211,7 @@ func TestSessionsJSON(t *testing.T) {
 		{Agent: "claude-code", Found: 2, Sessions: []foundSession{newer, older}},
 		{Agent: "pi", Found: 1, Sessions: []foundSession{broken}},
 	}}
-	if d := difftest.Values(want, got); d != "" {
-		t.Errorf("sessions (-want +got):\n%s", d)
-	}
+	difftest.Equal(t, want, got, "sessions")
 	one := list("--agent", "claude-code", "--limit", "1")
 	if len(one.Agents) != 1 || one.Agents[0].Found != 2 || len(one.Agents[0].Sessions) != 1 ||
 		one.Agents[0].Sessions[0].File != newer.File {

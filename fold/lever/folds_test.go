@@ -101,10 +101,6 @@ func TestKeepRereadFolds(t *testing.T) {
 	msgs = append(msgs, pleattest.Round(20, "read_file", `{"path":"src/last.go"}`, 100)...)
 	o := fold.PlanOptions{Limits: fold.Budget{Window: 3_000}.Limits(), Past: fold.Past{Epochs: []int{9, 11}}}
 	p := pleattest.PlanWith(t, o, msgs, lever.KeepReread{Files: 5, Tokens: 5_000}, lever.Mask{All: true})
-	if d := difftest.Values(blocks("mask", 2, 4, 6, 8, 10), pleattest.Folds(p)); d != "" {
-		t.Errorf("(-want +got):\n%s", d)
-	}
-	if d := difftest.Values([]string{"src/file1.go"}, p.Kept); d != "" {
-		t.Errorf("(-want +got):\n%s", d)
-	}
+	difftest.Equal(t, blocks("mask", 2, 4, 6, 8, 10), pleattest.Folds(p))
+	difftest.Equal(t, []string{"src/file1.go"}, p.Kept)
 }

@@ -1,4 +1,4 @@
-// Package difftest compares two values in tests and shows where they differ. Values writes
+// Package difftest compares two values in tests and shows where they differ. It writes
 // both as lines of text and returns a line diff; the text decides what is equal.
 package difftest
 
@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"testing"
 	"time"
 
 	"github.com/pleat-dev/pleat/internal/text"
@@ -23,6 +24,15 @@ func Values(want, got any) string {
 		return ""
 	}
 	return lines(render(want), render(got))
+}
+
+// Equal fails a test in which want and got are not equal. It says of what, and shows where
+// they differ.
+func Equal(t testing.TB, want, got any, what ...any) {
+	t.Helper()
+	if d := Values(want, got); d != "" {
+		t.Errorf("%s (-want +got):\n%s", fmt.Sprint(what...), d)
+	}
 }
 
 func render(v any) []string {

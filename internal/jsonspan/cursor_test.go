@@ -185,9 +185,7 @@ func TestWalk(t *testing.T) {
 		`key "a"`, `a number 1`, `a string "x\n"`, `an object {"b":{}}`, `all [1, "x\n", {"b":{}}]`,
 		`key "\u0062"`, `null null`, `key "c"`, `all []`,
 	}
-	if d := difftest.Values(want, got); d != "" {
-		t.Error(d)
-	}
+	difftest.Equal(t, want, got)
 }
 
 func TestKindErrors(t *testing.T) {
@@ -322,7 +320,5 @@ func TestErrorsRead(t *testing.T) {
 	want := "invalid JSON at offset 3: expected a value\n" +
 		"invalid JSON at offset 2: expected a comma or closing bracket, found the end of the text\n" +
 		"JSON value at offset 7 is null, want a string"
-	if d := difftest.Values(want, got); d != "" {
-		t.Error(d)
-	}
+	difftest.Equal(t, want, got)
 }

@@ -106,9 +106,7 @@ func TestDiscover(t *testing.T) {
 						t.Errorf("rules of %s: %+v", m.ID, m)
 					}
 				}
-				if d := difftest.Values(tt.want, got); d != "" {
-					t.Error(d)
-				}
+				difftest.Equal(t, tt.want, got)
 			}
 		})
 	}
@@ -192,9 +190,7 @@ func TestLocal(t *testing.T) {
 		got = append(got, s.Kind+" "+s.BaseURL+" "+m.ID)
 	}
 	want := []string{"ollama http://127.0.0.1:11434/v1 o:latest", "vllm http://127.0.0.1:8000/v1 v"}
-	if d := difftest.Values(want, got); d != "" {
-		t.Error(d)
-	}
+	difftest.Equal(t, want, got)
 	if got := localserver.Running(t.Context(), &http.Client{Transport: handled{}}); len(got) != 0 {
 		t.Errorf("found %v where nothing is", got)
 	}
@@ -222,9 +218,7 @@ func TestMaxOutput(t *testing.T) {
 	for _, m := range found.Models {
 		got[m.ID] = m.MaxOutput
 	}
-	if d := difftest.Values(map[string]int{"router": 30_000, "whole": 9_000, "groq": 32_768, "silent": 0}, got); d != "" {
-		t.Error(d)
-	}
+	difftest.Equal(t, map[string]int{"router": 30_000, "whole": 9_000, "groq": 32_768, "silent": 0}, got)
 	if _, err := localserver.Discover(t.Context(), s.URL, "", nil); err == nil {
 		t.Error("without the key it is found")
 	}

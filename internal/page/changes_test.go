@@ -259,8 +259,6 @@ func TestChangeParts(t *testing.T) {
 				got[p.label] += p.text
 			}
 		}
-		if d := difftest.Values(tt.want, got); d != "" {
-			t.Errorf("%s (-want +got):\n%s", tt.name, d)
-		}
+		difftest.Equal(t, tt.want, got, tt.name)
 	}
 }

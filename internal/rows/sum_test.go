@@ -68,7 +68,5 @@ func TestDue(t *testing.T) {
 }
 
 func TestDistinct(t *testing.T) {
-	if d := difftest.Values([]string{"a", "b"}, distinct([]string{"b", "", "a", "b"})); d != "" {
-		t.Errorf("labels (-want +got):\n%s", d)
-	}
+	difftest.Equal(t, []string{"a", "b"}, distinct([]string{"b", "", "a", "b"}), "labels")
 }

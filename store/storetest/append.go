@@ -25,9 +25,7 @@ func (s *clause) appendAndScan() {
 	for _, from := range []uint64{0, 1, 2, 350, n - 1, n, n + 1, 1 << 40} {
 		got := s.scan(key, from)
 		want := asStored(all)[min(max(from, 1)-1, n):]
-		if d := difftest.Values(want, append([]store.Entry{}, got...)); d != "" {
-			s.Errorf("Scan from %d (-want +got):\n%s", from, d)
-		}
+		difftest.Equal(s, want, append([]store.Entry{}, got...), "Scan from ", from)
 	}
 	// What the store sets is not taken from the caller.
 	bad := message(n)
@@ -63,9 +61,7 @@ func (s *clause) kinds() {
 					expect = append(expect, e)
 				}
 			}
-			if d := difftest.Values(expect, s.scan(key, from, want...)); d != "" {
-				s.Errorf("Scan from %d of %q (-want +got):\n%s", from, want, d)
-			}
+			difftest.Equal(s, expect, s.scan(key, from, want...), "Scan from ", from, " of ", want)
 		}
 	}
 }

@@ -54,9 +54,7 @@ func (s *clause) fork() {
 		case 3:
 			return nil, nil
 		}
-		if d := difftest.Values(asStored(all)[e.Seq-1], e); d != "" {
-			s.Errorf("entry %d, to be copied (-want +got):\n%s", e.Seq, d)
-		}
+		difftest.Equal(s, asStored(all)[e.Seq-1], e, "entry ", e.Seq, ", to be copied")
 		return e.Data, nil
 	}
 	for _, n := range []int{len(all), 301, 1} {

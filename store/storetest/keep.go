@@ -27,9 +27,7 @@ func (s *clause) sessions() {
 	}
 	s.stays(func() {
 		s.Helper()
-		if d := difftest.Values([]store.SessionInfo{infoA, infoB}, s.list(tenant)); d != "" {
-			s.Errorf("Sessions (-want +got):\n%s", d)
-		}
+		difftest.Equal(s, []store.SessionInfo{infoA, infoB}, s.list(tenant), "Sessions")
 	})
 }
 
@@ -62,9 +60,7 @@ func (s *clause) checkNewest(key store.SessionKey, entries []store.Entry) {
 	if infos := s.list(key.Tenant); len(infos) > 0 {
 		got = infos[0]
 	}
-	if d := difftest.Values(want, got); d != "" {
-		s.Errorf("the first of Sessions (-want +got):\n%s", d)
-	}
+	difftest.Equal(s, want, got, "the first of Sessions")
 }
 
 // checkListed: the only session of its tenant is listed by its name, if the store can list.

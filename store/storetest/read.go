@@ -154,9 +154,7 @@ func (s *clause) checkFound(tenant string, kind store.EntryKind, labels []string
 		s.Fatalf("Find(%q, %q): %v", kind, labels, err)
 	}
 	slices.SortFunc(got, func(x, y store.Found) int { return strings.Compare(x.Entry.Label, y.Entry.Label) })
-	if d := difftest.Values(want, got); d != "" {
-		s.Errorf("Find(%q, %q) (-want +got):\n%s", kind, labels, d)
-	}
+	difftest.Equal(s, want, got, "Find(", kind, ", ", labels, ")")
 	for _, f := range got {
 		s.checkTime(f.Entry)
 	}

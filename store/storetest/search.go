@@ -47,9 +47,7 @@ func (s *clause) expect(key store.SessionKey, queries map[string][]uint64) {
 	for query, want := range queries {
 		got := s.found(key, query)
 		slices.Sort(got)
-		if d := difftest.Values(want, got); d != "" {
-			s.Errorf("Search(%q) (-want +got):\n%s", query, d)
-		}
+		difftest.Equal(s, want, got, "Search(", query, ")")
 	}
 }
 

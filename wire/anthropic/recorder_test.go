@@ -98,9 +98,7 @@ func TestRecorder(t *testing.T) {
 		if reply.Usage != usage {
 			t.Errorf("chunk %d: usage is %+v, want %+v", chunk, reply.Usage, usage)
 		}
-		if d := difftest.Values(wantDeltas, deltas); d != "" {
-			t.Errorf("chunk %d: deltas (-want +got):\n%s", chunk, d)
-		}
+		difftest.Equal(t, wantDeltas, deltas, "chunk ", chunk, ": deltas")
 	}
 	thought := transcript.Thinking{}
 	reply, _ := record(t, 99, full(), &recorder{})

@@ -26,9 +26,7 @@ func TestStatedChanges(t *testing.T) {
 		"Only looked at: /src/a.go":                        {},
 		"handlers.go (modified) and other.go (deleted #9)": {"handlers.go": Edited, "other.go": Deleted},
 	} {
-		if d := difftest.Values(want, seeText(line).changes()); d != "" {
-			t.Errorf("%q (-want +got):\n%s", line, d)
-		}
+		difftest.Equal(t, want, seeText(line).changes(), line)
 	}
 }
 
@@ -44,9 +42,7 @@ func TestFailedChange(t *testing.T) {
 		transcript.Results(transcript.Result("1", "done"), failed),
 	}
 	got := seeView(transcript.Whole(len(msgs)), msgs).changes()
-	if d := difftest.Values(trail{"/a.go": Created}, got); d != "" {
-		t.Error(d)
-	}
+	difftest.Equal(t, trail{"/a.go": Created}, got)
 }
 
 // Of a command that was run through a filter afterwards nobody knows the newest outcome.
@@ -66,9 +62,7 @@ func TestOutcomeFilteredLater(t *testing.T) {
 	for _, p := range outcomes(s, span{cut: len(s.Messages)}) {
 		got = append(got, p.what)
 	}
-	if d := difftest.Values([]string{"ok: make test"}, got); d != "" {
-		t.Error(d)
-	}
+	difftest.Equal(t, []string{"ok: make test"}, got)
 }
 
 // The newest word on a command holds, also over an older stub further up.

@@ -128,9 +128,7 @@ func TestAsking(t *testing.T) {
 	for range 2 {
 		got, err := a.Run(t.Context(), small(t)[:1], arms)
 		must(t, err)
-		if d := difftest.Values(want, got); d != "" {
-			t.Errorf("(-want +got):\n%s", d)
-		}
+		difftest.Equal(t, want, got)
 		if n := len(model.Requests()); asked > 0 && n != asked {
 			t.Errorf("the second run asked %d times more", n-asked)
 		} else {

@@ -245,9 +245,7 @@ func checkClient(t *testing.T, c Client, want ...any) {
 		t.Errorf("the check is missing: %v", c)
 	}
 	got := []any{c.Name, fmt.Sprint(c.Generator), wires[fmt.Sprintf("%T", c.Generator)], c.Model.Window}
-	if d := difftest.Values(want, got); d != "" {
-		t.Error(d)
-	}
+	difftest.Equal(t, want, got)
 	if strings.Contains(fmt.Sprintf("%v %+v %#v", c.Generator, c.Generator, c.Generator), "secret") {
 		t.Error("the key can be printed")
 	}

@@ -54,16 +54,12 @@ func TestTelemetrySpans(t *testing.T) {
 		"pleat.tokens.before": "900", "pleat.tokens.after": "400", "pleat.trigger": "red",
 		"pleat.folds": "3", "gen_ai.conversation.id": "work",
 	}
-	if d := difftest.Values(want, pick(spans[0].Attributes, want)); d != "" {
-		t.Error(d)
-	}
+	difftest.Equal(t, want, pick(spans[0].Attributes, want))
 	want = map[string]string{
 		"gen_ai.usage.input_tokens": "100", "gen_ai.usage.output_tokens": "7",
 		"gen_ai.provider.name": "anthropic", "error.type": "overloaded",
 	}
-	if d := difftest.Values(want, pick(spans[2].Attributes, want)); d != "" {
-		t.Error(d)
-	}
+	difftest.Equal(t, want, pick(spans[2].Attributes, want))
 	if len(spans[1].Attributes) != 1 {
 		t.Errorf("the recall tells %v", spans[1].Attributes)
 	}
