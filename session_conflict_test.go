@@ -1,7 +1,6 @@
 package pleat_test
 
 import (
-	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -35,28 +34,13 @@ func TestEpochConflict(t *testing.T) {
 	}
 }
 
-// slowCreate is a store in which somebody else creates the session at the last moment.
-type slowCreate struct {
-	*store.Memory
-	other func()
-}
-
-func (s *slowCreate) Append(
-	ctx context.Context,
-	key store.SessionKey,
-	last uint64,
-	entries ...store.Entry,
-) (uint64, error) {
-	if f := s.other; f != nil {
-		s.other = nil
-		f()
-	}
-	return s.Memory.Append(ctx, key, last, entries...)
-}
-
 func TestOpenSessionTwice(t *testing.T) {
 	mem := store.NewMemory()
-	s := &slowCreate{Memory: mem, other: func() { open(t, mem, nil) }}
+	s := &hooked{Memory: mem}
+	s.before = func([]store.Entry) { // somebody else creates the session at the last moment
+		s.before = nil
+		open(t, mem, nil)
+	}
 	mustAppend(t, open(t, s, nil), transcript.User("hello"))
 }
 
@@ -64,12 +48,13 @@ func TestOpenSessionTwice(t *testing.T) {
 func TestAppendError(t *testing.T) {
 	mem := store.NewMemory()
 	o := &pleat.Options{Budget: fold.Budget{Window: 8_000}}
-	st := &slowCreate{Memory: mem}
+	st := &hooked{Memory: mem}
 	a, b := open(t, st, o), open(t, mem, o)
 	mustAppend(t, a, transcript.User("go"))
 	must(t, b.Refresh(t.Context()))
-	st.other = func() { // while a writes the call, before its result
-		st.other = func() {
+	st.before = func([]store.Entry) { // while a writes the call, before its result
+		st.before = func([]store.Entry) {
+			st.before = nil
 			if err := errors.Join(b.Refresh(t.Context()), b.Append(t.Context(), transcript.User("from b"))); err != nil {
 				t.Error(err)
 			}
@@ -115,28 +100,18 @@ func TestDeletedOutOfMemory(t *testing.T) {
 	}
 }
 
-// crowded is a store in which somebody else writes before the first appends.
-type crowded struct {
-	*store.Memory
-	others func()
-	left   int
-}
-
-func (c *crowded) Append(ctx context.Context, key store.SessionKey, after uint64, e ...store.Entry) (uint64, error) {
-	if e[0].Kind == store.EntryEpoch && c.left > 0 {
-		c.left--
-		c.others()
-	}
-	return c.Memory.Append(ctx, key, after, e...)
-}
-
 // TestViewAmongOthers opens an epoch while another process writes again and again.
 func TestViewAmongOthers(t *testing.T) {
-	st := &crowded{Memory: store.NewMemory(), left: 10}
+	st := &hooked{Memory: store.NewMemory()}
 	o := &pleat.Options{Budget: pleat.Budget{Window: 8_000}}
 	s := mustSync(t, open(t, st, o), turns(30, 2_000))
 	other := open(t, st.Memory, o)
-	st.others = func() {
+	left := 10
+	st.before = func(e []store.Entry) {
+		if e[0].Kind != store.EntryEpoch || left == 0 {
+			return
+		}
+		left--
 		if err := other.Append(t.Context(), pleat.User("And this.")); err != nil {
 			t.Error(err)
 		}

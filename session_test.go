@@ -44,6 +44,24 @@ func must(t testing.TB, err error) {
 	}
 }
 
+// hooked is a store in memory with something that comes before an append, and an error that
+// all of them then fail with.
+type hooked struct {
+	*store.Memory
+	before func([]store.Entry)
+	fails  error
+}
+
+func (h *hooked) Append(ctx context.Context, key store.SessionKey, last uint64, e ...store.Entry) (uint64, error) {
+	if h.before != nil {
+		h.before(e)
+	}
+	if h.fails != nil {
+		return 0, h.fails
+	}
+	return h.Memory.Append(ctx, key, last, e...)
+}
+
 func messages(t testing.TB, s *pleat.Session) []transcript.Message {
 	t.Helper()
 	msgs, err := s.Messages(t.Context())

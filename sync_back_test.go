@@ -1,7 +1,6 @@
 package pleat_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -173,31 +172,23 @@ func TestSyncBackKept(t *testing.T) {
 	}
 }
 
-// batches is a store that remembers what was appended together.
-type batches struct {
-	*store.Memory
-	list [][]store.EntryKind
-}
-
-func (b *batches) Append(ctx context.Context, key store.SessionKey, after uint64, e ...store.Entry) (uint64, error) {
-	var kinds []store.EntryKind
-	for _, e := range e {
-		kinds = append(kinds, e.Kind)
-	}
-	b.list = append(b.list, kinds)
-	return b.Memory.Append(ctx, key, after, e...)
-}
-
 // TestSyncBackAtOnce: what is taken back and what comes instead are written at once.
 func TestSyncBackAtOnce(t *testing.T) {
-	st := &batches{Memory: store.NewMemory()}
+	st := &hooked{Memory: store.NewMemory()}
+	var last []store.EntryKind
+	st.before = func(entries []store.Entry) {
+		last = nil
+		for _, e := range entries {
+			last = append(last, e.Kind)
+		}
+	}
 	s := open(t, st, nil)
 	for _, h := range [][]pleat.Message{{pleat.User("Go."), clock(1)}, {pleat.User("Go."), say("Yes."), clock(2)}} {
 		_, err := s.Sync(t.Context(), h)
 		must(t, err)
 	}
 	want := []store.EntryKind{store.EntryBack, store.EntryMessage, store.EntryMessage}
-	if last := st.list[len(st.list)-1]; !slices.Equal(last, want) {
+	if !slices.Equal(last, want) {
 		t.Errorf("the last write had %v, want %v", last, want)
 	}
 }

@@ -149,33 +149,20 @@ func TestSyncMovesInUse(t *testing.T) {
 	work.Wait()
 }
 
-// failing is a store that can be told to fail.
-type failing struct {
-	*store.Memory
-	err error
-}
-
-func (f *failing) Append(ctx context.Context, key store.SessionKey, after uint64, e ...store.Entry) (uint64, error) {
-	if f.err != nil {
-		return 0, f.err
-	}
-	return f.Memory.Append(ctx, key, after, e...)
-}
-
 // TestSyncKeepsSession goes on after an error.
 func TestSyncKeepsSession(t *testing.T) {
-	st := &failing{Memory: store.NewMemory()}
+	st := &hooked{Memory: store.NewMemory()}
 	s := open(t, st, nil)
 	history := turns(2, 40)
 	s = mustSync(t, s, history[:2])
-	st.err = errors.New("the disk is full")
+	st.fails = errors.New("the disk is full")
 	for _, h := range [][]pleat.Message{history, {pleat.User("Something else.")}, {pleat.Assistant(nil)}} {
 		did, err := s.Sync(t.Context(), h)
 		if err == nil || s.Key() != did.From || did.From.Session != "test" {
 			t.Errorf("%v, session %s after %+v", err, s.Key(), did)
 		}
 	}
-	st.err = nil
+	st.fails = nil
 	if s = mustSync(t, s, history); s.Len() != len(history) {
 		t.Errorf("%d messages", s.Len())
 	}
@@ -183,7 +170,7 @@ func TestSyncKeepsSession(t *testing.T) {
 
 // TestEventErrorNotCaller: observers are told of a store that fails, not of a caller who has no more time.
 func TestEventErrorNotCaller(t *testing.T) {
-	st, told := &failing{Memory: store.NewMemory()}, 0
+	st, told := &hooked{Memory: store.NewMemory()}, 0
 	s := open(t, st, &pleat.Options{Observe: func(_ context.Context, _ pleat.Key, e pleat.Event) {
 		if e.Kind == pleat.EventError {
 			told++
@@ -191,11 +178,11 @@ func TestEventErrorNotCaller(t *testing.T) {
 	}})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	st.err = ctx.Err()
+	st.fails = ctx.Err()
 	if err := s.Append(ctx, pleat.User("Hi.")); !errors.Is(err, context.Canceled) || told != 0 {
 		t.Errorf("the caller stopped: %v, told %d times", err, told)
 	}
-	st.err = errors.New("the disk is full")
+	st.fails = errors.New("the disk is full")
 	if err := s.Append(t.Context(), pleat.User("Hi.")); err == nil || told != 1 {
 		t.Errorf("the store failed: %v, told %d times", err, told)
 	}

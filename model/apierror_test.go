@@ -68,6 +68,21 @@ func checkErrors(t *testing.T, cases []errorCase) {
 	}
 }
 
+// numberless is an error that tells no numbers of tokens.
+type numberless struct {
+	name   string
+	status int
+	body   string
+	want   model.ErrorKind
+}
+
+func checkNumberless(t *testing.T, cases []numberless) {
+	t.Helper()
+	for _, c := range cases {
+		checkErrors(t, []errorCase{{name: c.name, status: c.status, body: c.body, want: c.want}})
+	}
+}
+
 func TestClassifyOverflow(t *testing.T) {
 	const long = model.ErrorTooLong
 	inv := func(msg string) string { return anthropicError("invalid_request_error", msg) }
@@ -257,28 +272,25 @@ func TestClassifyOverflow(t *testing.T) {
 // What sounds like overflow and is not.
 func TestClassifyNotOverflow(t *testing.T) {
 	plain := func(msg string) string { return `{"error":{"message":` + jsonQuote(msg) + `}}` }
-	checkErrors(t, []errorCase{
+	checkNumberless(t, []numberless{
 		{
 			"bedrock throttling", 400, plain("Too many tokens, please wait before trying again."),
 			model.ErrorRateLimited,
-			[4]int{},
 		},
-		{"too many requests", 400, plain("Too many requests: token limit exceeded"), model.ErrorRateLimited, [4]int{}},
+		{"too many requests", 400, plain("Too many requests: token limit exceeded"), model.ErrorRateLimited},
 		{
 			"rate limit", 429,
 			plain("Rate limit reached for gpt-6-sol on tokens per min (TPM): Limit 30000, Requested 45000."),
 			model.ErrorRateLimited,
-			[4]int{},
 		},
-		{"groq 413", 413, `{"error":{"message":"Request too large for model x on tokens per minute (TPM): Limit 6000, Requested 9000","type":"tokens","code":"rate_limit_exceeded"}}`, model.ErrorRateLimited, [4]int{}},
-		{"throttling error", 400, "Throttling error: too many tokens", model.ErrorRateLimited, [4]int{}},
-		{"service unavailable", 400, "Service unavailable: too many tokens", model.ErrorServer, [4]int{}},
+		{"groq 413", 413, `{"error":{"message":"Request too large for model x on tokens per minute (TPM): Limit 6000, Requested 9000","type":"tokens","code":"rate_limit_exceeded"}}`, model.ErrorRateLimited},
+		{"throttling error", 400, "Throttling error: too many tokens", model.ErrorRateLimited},
+		{"service unavailable", 400, "Service unavailable: too many tokens", model.ErrorServer},
 		{
 			"output limit", 400,
 			anthropicError("invalid_request_error",
 				"max_tokens: 200000 > 128000, which is the maximum allowed number of output tokens"),
 			model.ErrorInvalid,
-			[4]int{},
 		},
 	})
 }
@@ -286,46 +298,40 @@ func TestClassifyNotOverflow(t *testing.T) {
 // What is malformed is not taken for anything that waiting or folding would mend.
 func TestClassifyMalformed(t *testing.T) {
 	inv := func(msg string) string { return anthropicError("invalid_request_error", msg) }
-	checkErrors(t, []errorCase{
-		{"binding", 400, inv(bindingText), model.ErrorThinkingBinding, [4]int{}},
-		{"modified", 400, inv("messages.3.content.1: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. These blocks must remain as they were in the original response."), model.ErrorInvalid, [4]int{}},
+	checkNumberless(t, []numberless{
+		{"binding", 400, inv(bindingText), model.ErrorThinkingBinding},
+		{"modified", 400, inv("messages.3.content.1: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. These blocks must remain as they were in the original response."), model.ErrorInvalid},
 		{
 			"signature", 400, inv("messages.1.content.0: Invalid `signature` in `thinking` block"), model.ErrorInvalid,
-			[4]int{},
 		},
 		{
 			"gemini invalid signature", 400,
 			`{"error":{"code":400,"message":"Invalid thought signature","status":"INVALID_ARGUMENT"}}`,
 			model.ErrorInvalid,
-			[4]int{},
 		},
 		{
 			"gemini corrupted signature", 400,
 			`{"error":{"code":400,"message":"Corrupted thought signature.","status":"INVALID_ARGUMENT"}}`,
 			model.ErrorInvalid,
-			[4]int{},
 		},
-		{"gemini missing signature", 400, `{"error":{"code":400,"message":"Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly. Additional data, function call ` + "`default_api:X`" + `, position 2.","status":"INVALID_ARGUMENT"}}`, model.ErrorInvalid, [4]int{}},
-		{"encrypted", 400, `{"error":{"code":"invalid_encrypted_content","message":"The encrypted content gAAA could not be verified. Reason: Encrypted content could not be decrypted or parsed."}}`, model.ErrorInvalid, [4]int{}},
+		{"gemini missing signature", 400, `{"error":{"code":400,"message":"Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly. Additional data, function call ` + "`default_api:X`" + `, position 2.","status":"INVALID_ARGUMENT"}}`, model.ErrorInvalid},
+		{"encrypted", 400, `{"error":{"code":"invalid_encrypted_content","message":"The encrypted content gAAA could not be verified. Reason: Encrypted content could not be decrypted or parsed."}}`, model.ErrorInvalid},
 		{
 			"previous response", 400,
 			openaiError("Previous response with id 'resp_1' not found.", "previous_response_id",
 				`"previous_response_not_found"`),
 			model.ErrorNotFound,
-			[4]int{},
 		},
 		{
 			"previous response on a socket", 200,
 			`{"type":"error","status":400,"error":{"code":"previous_response_not_found"}}`,
 			model.ErrorNotFound,
-			[4]int{},
 		},
 		{
 			"reasoning alone", 400,
 			openaiError("Item 'rs_1' of type 'reasoning' was provided without its required following item.",
 				"input", "null"),
 			model.ErrorInvalid,
-			[4]int{},
 		},
 		{
 			"call without reasoning", 400,
@@ -333,157 +339,136 @@ func TestClassifyMalformed(t *testing.T) {
 				"Item 'fc_1' of type 'function_call' was provided without its required 'reasoning' item: 'rs_1'.",
 				"input", "null"),
 			model.ErrorInvalid,
-			[4]int{},
 		},
 		{
 			"message without reasoning", 400,
 			openaiError("Item 'msg_1' of type 'message' was provided without its required 'reasoning' item: 'rs_1'.",
 				"input", "null"),
 			model.ErrorInvalid,
-			[4]int{},
 		},
-		{"not persisted", 404, openaiError("Item with id 'rs_1' not found. Items are not persisted when `store` is set to false. Try again with `store` set to true, or remove this item from your input.", "input", "null"), model.ErrorNotFound, [4]int{}},
+		{"not persisted", 404, openaiError("Item with id 'rs_1' not found. Items are not persisted when `store` is set to false. Try again with `store` set to true, or remove this item from your input.", "input", "null"), model.ErrorNotFound},
 
-		{"missing result", 400, inv("messages.2: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_1. Each `tool_use` block must have a corresponding `tool_result` block in the next message."), model.ErrorInvalid, [4]int{}},
-		{"orphan result", 400, inv("messages.2.content.0: unexpected `tool_use_id` found in `tool_result` blocks: toolu_1. Each `tool_result` block must have a corresponding `tool_use` block in the previous message."), model.ErrorInvalid, [4]int{}},
-		{"double result", 400, inv("messages.2.content.1: each tool_use must have a single result. Found multiple `tool_result` blocks with id: toolu_1"), model.ErrorInvalid, [4]int{}},
-		{"double id", 400, inv("messages.2.content.1: `tool_use` ids must be unique"), model.ErrorInvalid, [4]int{}},
-		{"orphan server result", 400, inv("messages.2.content.0: unexpected `tool_use_id` found in `advisor_tool_result` blocks: srvtoolu_1. Each `advisor_tool_result` block must have a corresponding `server_tool_use` block before it."), model.ErrorInvalid, [4]int{}},
+		{"missing result", 400, inv("messages.2: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_1. Each `tool_use` block must have a corresponding `tool_result` block in the next message."), model.ErrorInvalid},
+		{"orphan result", 400, inv("messages.2.content.0: unexpected `tool_use_id` found in `tool_result` blocks: toolu_1. Each `tool_result` block must have a corresponding `tool_use` block in the previous message."), model.ErrorInvalid},
+		{"double result", 400, inv("messages.2.content.1: each tool_use must have a single result. Found multiple `tool_result` blocks with id: toolu_1"), model.ErrorInvalid},
+		{"double id", 400, inv("messages.2.content.1: `tool_use` ids must be unique"), model.ErrorInvalid},
+		{"orphan server result", 400, inv("messages.2.content.0: unexpected `tool_use_id` found in `advisor_tool_result` blocks: srvtoolu_1. Each `advisor_tool_result` block must have a corresponding `server_tool_use` block before it."), model.ErrorInvalid},
 		{
 			"open server tool", 400,
 			inv("`web_search` tool use with id `srvtoolu_1` was found without a corresponding `web_search_tool_result` block"),
 			model.ErrorInvalid,
-			[4]int{},
 		},
-		{"chat missing", 400, openaiError("An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The following tool_call_ids did not have response messages: call_1", "messages.[6].role", "null"), model.ErrorInvalid, [4]int{}},
-		{"deepseek missing", 400, openaiError("An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. (insufficient tool messages following tool_calls message)", "", "null"), model.ErrorInvalid, [4]int{}},
-		{"chat orphan", 400, openaiError("Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'.", "messages.[3].role", "null"), model.ErrorInvalid, [4]int{}},
+		{"chat missing", 400, openaiError("An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The following tool_call_ids did not have response messages: call_1", "messages.[6].role", "null"), model.ErrorInvalid},
+		{"deepseek missing", 400, openaiError("An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. (insufficient tool messages following tool_calls message)", "", "null"), model.ErrorInvalid},
+		{"chat orphan", 400, openaiError("Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'.", "messages.[3].role", "null"), model.ErrorInvalid},
 		{
 			"responses missing", 400, openaiError("No tool output found for function call call_1.", "input", "null"),
 			model.ErrorInvalid,
-			[4]int{},
 		},
 		{
 			"responses orphan", 400,
 			openaiError("No tool call found for function call output with call_id call_1.", "input", "null"),
 			model.ErrorInvalid,
-			[4]int{},
 		},
-		{"gemini call", 400, `{"error":{"code":400,"message":"Please ensure that function call turn comes immediately after a user turn or after a function response turn.","status":"INVALID_ARGUMENT"}}`, model.ErrorInvalid, [4]int{}},
-		{"gemini response", 400, `{"error":{"code":400,"message":"Please ensure that function response turn comes immediately after a function call turn.","status":"INVALID_ARGUMENT"}}`, model.ErrorInvalid, [4]int{}},
-		{"gemini parts", 400, `{"error":{"code":400,"message":"Please ensure that the number of function response parts is equal to the number of function call parts of the function call turn.","status":"INVALID_ARGUMENT"}}`, model.ErrorInvalid, [4]int{}},
+		{"gemini call", 400, `{"error":{"code":400,"message":"Please ensure that function call turn comes immediately after a user turn or after a function response turn.","status":"INVALID_ARGUMENT"}}`, model.ErrorInvalid},
+		{"gemini response", 400, `{"error":{"code":400,"message":"Please ensure that function response turn comes immediately after a function call turn.","status":"INVALID_ARGUMENT"}}`, model.ErrorInvalid},
+		{"gemini parts", 400, `{"error":{"code":400,"message":"Please ensure that the number of function response parts is equal to the number of function call parts of the function call turn.","status":"INVALID_ARGUMENT"}}`, model.ErrorInvalid},
 	})
 }
 
 func TestClassifyOther(t *testing.T) {
 	inv := func(msg string) string { return anthropicError("invalid_request_error", msg) }
-	checkErrors(t, []errorCase{
-		{"auth", 401, anthropicError("authentication_error", "invalid x-api-key"), model.ErrorAuth, [4]int{}},
+	checkNumberless(t, []numberless{
+		{"auth", 401, anthropicError("authentication_error", "invalid x-api-key"), model.ErrorAuth},
 		{
 			"openai key", 401, openaiError("Incorrect API key provided: sk-x.", "", `"invalid_api_key"`),
 			model.ErrorAuth,
-			[4]int{},
 		},
-		{"billing", 402, anthropicError("billing_error", "no"), model.ErrorBilling, [4]int{}},
-		{"credit", 400, inv("Your credit balance is too low to access the API."), model.ErrorBilling, [4]int{}},
-		{"quota", 429, `{"error":{"message":"You exceeded your current quota, please check your plan and billing details.","type":"insufficient_quota","code":"insufficient_quota"}}`, model.ErrorBilling, [4]int{}},
-		{"permission", 403, anthropicError("permission_error", "no"), model.ErrorPermission, [4]int{}},
-		{"not found", 404, anthropicError("not_found_error", "model: claude-x"), model.ErrorNotFound, [4]int{}},
-		{"conflict", 409, anthropicError("conflict_error", "no"), model.ErrorServer, [4]int{}},
-		{"rate", 429, anthropicError("rate_limit_error", "no"), model.ErrorRateLimited, [4]int{}},
+		{"billing", 402, anthropicError("billing_error", "no"), model.ErrorBilling},
+		{"credit", 400, inv("Your credit balance is too low to access the API."), model.ErrorBilling},
+		{"quota", 429, `{"error":{"message":"You exceeded your current quota, please check your plan and billing details.","type":"insufficient_quota","code":"insufficient_quota"}}`, model.ErrorBilling},
+		{"permission", 403, anthropicError("permission_error", "no"), model.ErrorPermission},
+		{"not found", 404, anthropicError("not_found_error", "model: claude-x"), model.ErrorNotFound},
+		{"conflict", 409, anthropicError("conflict_error", "no"), model.ErrorServer},
+		{"rate", 429, anthropicError("rate_limit_error", "no"), model.ErrorRateLimited},
 		{
 			"gemini rate", 429,
 			`{"error":{"code":429,"message":"Resource has been exhausted","status":"RESOURCE_EXHAUSTED"}}`,
 			model.ErrorRateLimited,
-			[4]int{},
 		},
-		{"server", 500, anthropicError("api_error", "Internal server error"), model.ErrorServer, [4]int{}},
-		{"timeout", 504, anthropicError("timeout_error", "no"), model.ErrorTimeout, [4]int{}},
-		{"overloaded", 529, anthropicError("overloaded_error", "Overloaded"), model.ErrorOverloaded, [4]int{}},
+		{"server", 500, anthropicError("api_error", "Internal server error"), model.ErrorServer},
+		{"timeout", 504, anthropicError("timeout_error", "no"), model.ErrorTimeout},
+		{"overloaded", 529, anthropicError("overloaded_error", "Overloaded"), model.ErrorOverloaded},
 		{
 			"overloaded in a stream", 200,
 			`{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`,
 			model.ErrorOverloaded,
-			[4]int{},
 		},
-		{"compaction unavailable", 529, `{"type":"error","error":{"type":"overloaded_error","message":"no","details":{"error_code":"compaction_unavailable"}}}`, model.ErrorOverloaded, [4]int{}},
-		{"compaction misplaced", 400, `{"type":"error","error":{"type":"invalid_request_error","message":"no","details":{"error_code":"compaction_block_misplaced"}}}`, model.ErrorInvalid, [4]int{}},
+		{"compaction unavailable", 529, `{"type":"error","error":{"type":"overloaded_error","message":"no","details":{"error_code":"compaction_unavailable"}}}`, model.ErrorOverloaded},
+		{"compaction misplaced", 400, `{"type":"error","error":{"type":"invalid_request_error","message":"no","details":{"error_code":"compaction_block_misplaced"}}}`, model.ErrorInvalid},
 		{
 			"responses server error", 200,
 			`{"type":"response.failed","response":{"error":{"code":"server_error","message":"no"}}}`, model.ErrorServer,
-			[4]int{},
 		},
 		{
 			"responses rate", 200,
 			`{"type":"response.failed","response":{"error":{"code":"rate_limit_exceeded","message":"no"}}}`,
 			model.ErrorRateLimited,
-			[4]int{},
 		},
 		{
 			"responses prompt", 200,
 			`{"type":"response.failed","response":{"error":{"code":"invalid_prompt","message":"no"}}}`,
 			model.ErrorRefused,
-			[4]int{},
 		},
 		{
 			"beta header", 400, inv("thinking.adaptive.block_binding: Extra inputs are not permitted"),
 			model.ErrorInvalid,
-			[4]int{},
 		},
 		{
 			"forced tool", 400, inv(`tool_choice: type "tool" and "any" are not supported for this model.`),
 			model.ErrorInvalid,
-			[4]int{},
 		},
-		{"system role", 400, inv("role 'system' is not supported on this model"), model.ErrorInvalid, [4]int{}},
+		{"system role", 400, inv("role 'system' is not supported on this model"), model.ErrorInvalid},
 		{
 			"prefill", 400,
 			inv("This model does not support assistant message prefill. The conversation must end with a user message."),
 			model.ErrorInvalid,
-			[4]int{},
 		},
-		{"empty text", 400, inv("messages: text content blocks must be non-empty"), model.ErrorInvalid, [4]int{}},
+		{"empty text", 400, inv("messages: text content blocks must be non-empty"), model.ErrorInvalid},
 		{
 			"empty message", 400,
 			inv("messages.4: all messages must have non-empty content except for the optional final assistant message"),
 			model.ErrorInvalid,
-			[4]int{},
 		},
 		{
 			"empty marker", 400, inv("messages.4.content.0.text: cache_control cannot be set for empty text blocks"),
 			model.ErrorInvalid,
-			[4]int{},
 		},
 		{
 			"bad id", 400, inv("messages.1.content.0.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'"),
 			model.ErrorInvalid,
-			[4]int{},
 		},
 		{
 			"error result", 400,
 			inv("messages.2.content.0.tool_result: all content must be type `text` if `is_error` is true"),
 			model.ErrorInvalid,
-			[4]int{},
 		},
 		{
 			"markers", 400, inv("A maximum of 4 blocks with cache_control may be provided. Found 5."),
 			model.ErrorInvalid,
-			[4]int{},
 		},
-		{"ttl order", 400, inv("messages.15.content.1.cache_control.ttl: a ttl='1h' cache_control block must not come after a ttl='5m' cache_control block. Note that blocks are processed in the following order: `tools`, `system`, `messages`."), model.ErrorInvalid, [4]int{}},
+		{"ttl order", 400, inv("messages.15.content.1.cache_control.ttl: a ttl='1h' cache_control block must not come after a ttl='5m' cache_control block. Note that blocks are processed in the following order: `tools`, `system`, `messages`."), model.ErrorInvalid},
 		{
 			"trigger", 400, openaiError("The 'compaction_trigger' item must be the final input item.", "input", "null"),
 			model.ErrorInvalid,
-			[4]int{},
 		},
-		{"batch size", 500, `{"error":{"code":500,"message":"input is too large to process. increase the physical batch size","type":"server_error"}}`, model.ErrorServer, [4]int{}},
-		{"html", 502, "<html><body><h1>502 Bad Gateway</h1></body></html>", model.ErrorServer, [4]int{}},
-		{"nothing", 0, "", model.ErrorUnknown, [4]int{}},
-		{"empty 500", 500, "", model.ErrorServer, [4]int{}},
+		{"batch size", 500, `{"error":{"code":500,"message":"input is too large to process. increase the physical batch size","type":"server_error"}}`, model.ErrorServer},
+		{"html", 502, "<html><body><h1>502 Bad Gateway</h1></body></html>", model.ErrorServer},
+		{"nothing", 0, "", model.ErrorUnknown},
+		{"empty 500", 500, "", model.ErrorServer},
 		{
 			"fastapi", 422, `{"detail":[{"loc":["body"],"msg":"field required","type":"value_error.missing"}]}`,
 			model.ErrorInvalid,
-			[4]int{},
 		},
 	})
 }

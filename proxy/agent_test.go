@@ -190,10 +190,18 @@ func (a *agent) step() (bool, error) {
 }
 
 // turn is a step that is answered.
-func (a *agent) turn(t *testing.T) {
+func (a *agent) turn(t *testing.T) bool {
 	t.Helper()
-	if _, err := a.step(); err != nil {
-		t.Fatal(err)
+	more, err := a.step()
+	must(t, err)
+	return more
+}
+
+// turns takes n turns.
+func (a *agent) turns(t *testing.T, n int) {
+	t.Helper()
+	for range n {
+		a.turn(t)
 	}
 }
 

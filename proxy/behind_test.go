@@ -79,7 +79,7 @@ func TestReplicaIsFaster(t *testing.T) {
 		two := startAt(t, at, Options{Store: shared})
 		a := newAgent(on, one, "Do all the steps.")
 		a.streams = streams
-		for i := 0; ; i++ {
+		for i, more := 0, true; more; i++ {
 			turn := i % 8
 			switch a.url = one; turn {
 			case 5: // until then the end of an answer waits for the store
@@ -87,16 +87,12 @@ func TestReplicaIsFaster(t *testing.T) {
 			case 6: // the fourth answer in a row is trusted
 				a.url = two
 			}
-			more, err := a.step()
-			must(t, err)
+			more = a.turn(t)
 			if turn == 6 {
 				slow.Store(false)
 				close(release)
 				written(t, h.rw)
 				release = make(chan struct{})
-			}
-			if !more {
-				break
 			}
 		}
 		log := up.Log()

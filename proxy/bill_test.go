@@ -126,9 +126,7 @@ func TestBillWithout(t *testing.T) {
 				fork := *a
 				fork.history = append([]string(nil), a.history[:len(a.history)-4]...)
 				fork.say("Do it another way.")
-				for range 3 {
-					fork.turn(t)
-				}
+				fork.turns(t, 3)
 			}
 		}
 	}
@@ -195,9 +193,7 @@ func TestBillFolded(t *testing.T) {
 	h, url := startHandler(t, up, Options{Store: store.NewMemory(), Report: reports.add})
 	a := newAgent(protocol.Chat, url, "Do all the steps.")
 	fork := *a
-	for range 2 {
-		a.turn(t)
-	}
+	a.turns(t, 2)
 	last := reports.wait(2)[1]
 	if got := billed(t, h).All; got.Stored != 1 || got.Folded != 1 || got.Epochs != 0 || !last.Folded ||
 		last.Stored != 1 {

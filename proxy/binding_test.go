@@ -56,18 +56,14 @@ func TestThinkingThatTheClientKept(t *testing.T) {
 			"X-Claude-Code-Session-Id": {"one"},
 		}
 		old.extra = `,"thinking":{"type":"adaptive"}`
-		for range 2 {
-			old.turn(t)
-		}
+		old.turns(t, 2)
 		a := *old
 		a.history = []string{
 			said("user", "This session is being continued from a previous conversation."),
 			`{"role":"assistant","content":[{"type":"thinking","thinking":"So be it.","signature":"elsewhere"},{"type":"text","text":"Step 2 is done."}]}`,
 			said("user", "Go on: step-2-done"),
 		}
-		for range 5 {
-			a.turn(t)
-		}
+		a.turns(t, 5)
 		beside := a
 		beside.tools = "none"
 		if _, err := beside.send(); err != nil {
@@ -227,9 +223,7 @@ func TestUnthinkHiddenRound(t *testing.T) {
 		}
 	}
 	a.unthink(t, answer)
-	for range 2 {
-		a.turn(t)
-	}
+	a.turns(t, 2)
 	unrefused(t, up)
 	list := r.wait(len(a.bodies))
 	if list[len(list)-1].Forked || list[len(list)-1].Session != list[0].Session {

@@ -109,9 +109,7 @@ func TestFoundAgainInStore(t *testing.T) {
 	a := newAgent(protocol.Messages,
 		start(t, upstreamtest.New(upstreamtest.Options{Calls: 4}), Options{Sessions: 1, Report: r.add}),
 		"Do all the steps.")
-	for range 3 {
-		a.turn(t)
-	}
+	a.turns(t, 3)
 	first := r.wait(3)[2].Session
 	b := *a
 	b.history = append(a.history[:1:1], a.history[1:3]...)

@@ -87,9 +87,7 @@ func TestSnipTool(t *testing.T) {
 		})}
 		a := newAgent(protocol.Messages, start(t, up, Options{Window: 200_000, Policy: p}), "Do all the steps.")
 		a.model, a.streams = "claude-opus-5-5", false
-		for range 9 {
-			a.turn(t)
-		}
+		a.turns(t, 9)
 		last := up.all()[len(up.all())-1]
 		if bytes.Contains(last, []byte(`"name":"snip"`)) != want ||
 			bytes.Contains(last, []byte("[snipped: ")) != want ||
@@ -158,9 +156,7 @@ func TestCompactStartsFresh(t *testing.T) {
 	})}
 	a := newAgent(protocol.Messages, start(t, up, Options{Window: 200_000, Policy: p}), "Do all the steps.")
 	a.streams = false
-	for range 4 {
-		a.turn(t)
-	}
+	a.turns(t, 4)
 	sent := up.all()
 	if len(sent) != 5 {
 		t.Fatalf("%d requests for 4 turns, one of which compacts", len(sent))

@@ -369,9 +369,7 @@ func TestHandlesAfterCompaction(t *testing.T) {
 			h := newHandler(t, &Options{Window: window, Store: st, Anthropic: at})
 			a := newAgent(protocol.Messages, serve(t, h).String(), "Do all the steps.")
 			a.streams, a.header = false, tt.before
-			for range 12 {
-				a.turn(t)
-			}
+			a.turns(t, 12)
 			handle := handleIn.FindStringSubmatch(string(seen.all()[11]))
 			if handle == nil {
 				t.Fatal("nothing is folded")

@@ -50,9 +50,7 @@ func TestClientToolComesLater(t *testing.T) {
 	h, url := handlerAt(t, at, Options{Window: window, Store: st})
 	a := newAgent(protocol.Messages, url, "Do all the steps.")
 	a.streams = false
-	for range 12 {
-		a.turn(t)
-	}
+	a.turns(t, 12)
 	if last := string(seen.all()[len(seen.all())-1]); !strings.Contains(last, `unfold(\"`) ||
 		strings.Contains(last, "pleat_unfold") {
 		t.Fatal("nothing is folded yet, or under another name")
@@ -159,9 +157,7 @@ func TestModeIsNotShared(t *testing.T) {
 	script := upstreamtest.New(upstreamtest.Options{Calls: 1000})
 	url := start(t, script, Options{Window: window})
 	a := newAgent(protocol.Messages, url, "Do all the steps.")
-	for range 3 {
-		a.turn(t)
-	}
+	a.turns(t, 3)
 	var all sync.WaitGroup
 	for i := range 8 {
 		b := *a

@@ -161,19 +161,15 @@ func TestSameRequestAgain(t *testing.T) {
 		clock := func() time.Time { return began.Add(time.Duration(waited.Load())) }
 		a := newAgent(on, start(t, up, Options{Window: window, Now: clock}), "Do all the steps.")
 		a.streams = streams
-		for turn := 0; ; turn++ {
+		for turn, more := 0, true; more; turn++ {
 			before := len(up.all())
 			b := *a
 			b.ask(t)
 			waited.Add(int64(time.Hour))
-			more, err := a.step()
-			must(t, err)
+			more = a.turn(t)
 			waited.Add(int64(time.Second))
 			if list := up.all(); !bytes.Equal(list[before], list[before+1]) {
 				t.Errorf("turn %d: %d bytes, and then %d", turn, len(list[before]), len(list[before+1]))
-			}
-			if !more {
-				return
 			}
 		}
 	})

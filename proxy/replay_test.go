@@ -77,16 +77,12 @@ func TestReplicas(t *testing.T) {
 		replicas := []string{replica(), replica()}
 		b := newAgent(on, "", "Do all the steps.")
 		b.streams = streams
-		for i := 0; ; i++ {
+		for i, more := 0, true; more; i++ {
 			if i%5 == 4 {
 				replicas[i%2] = replica()
 			}
 			b.url = replicas[i%2]
-			more, err := b.step()
-			must(t, err)
-			if !more {
-				break
-			}
+			more = b.turn(t)
 		}
 		sameBodies(t, one.all(), two.all())
 		wellBehaved(t, two.to.(*upstreamtest.Server).Log())

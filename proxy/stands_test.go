@@ -42,9 +42,7 @@ func TestStands(t *testing.T) {
 			seen := &capture{to: up}
 			a := newAgent(tt.on, start(t, seen, Options{Window: window / 2}), "Do all the steps.")
 			a.model = tt.model
-			for range 3 {
-				a.turn(t)
-			}
+			a.turns(t, 3)
 			want := tt.items
 			if want == nil { // of the answer that it begins, only it stays
 				want = []string{`{"type":"compaction","content":"What was done."}`}
@@ -175,9 +173,7 @@ func TestMidway(t *testing.T) {
 		seen := &capture{to: up}
 		a := newAgent(on, serve(t, up).String(), "Do all the steps.")
 		a.streams = streams
-		for range 12 {
-			a.turn(t)
-		}
+		a.turns(t, 12)
 		a.url = start(t, seen, Options{Window: window})
 		a.run(t)
 		folded := false
@@ -199,9 +195,7 @@ func TestBackBehindMidway(t *testing.T) {
 	m := &recalling{script: upstreamtest.New(upstreamtest.Options{Calls: 9, Bytes: 600})}
 	a := newAgent(protocol.Messages, startAt(t, serve(t, m), Options{Window: window}), "Do all the steps.")
 	a.streams = false
-	for range 3 {
-		a.turn(t)
-	}
+	a.turns(t, 3)
 	edited := []string{said("user", "Do some steps."), said("assistant", "Which?"), said("user", "The first.")}
 	for _, rest := range [][]string{a.history[1:], {}, {said("assistant", "Really?"), said("user", "Yes.")}} {
 		b := *a

@@ -339,9 +339,7 @@ func TestOverflowWithoutNumbers(t *testing.T) {
 				epochs++
 			}
 		}}), "Do all the steps.")
-		for range 8 {
-			a.turn(t)
-		}
+		a.turns(t, 8)
 		s.limit = 0
 		if _, err := a.send(); err == nil || s.refused != 2 || epochs != 1 {
 			t.Errorf("%s: refused %d times, %d epochs: %v", name, s.refused, epochs, err)

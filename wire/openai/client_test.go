@@ -55,6 +55,7 @@ func TestClientRequest(t *testing.T) {
 		options         model.ClientOptions
 		req             model.Request
 		chat, responses string // parts of the bodies; with "!" in front they must not be there
+		both            string // a part of both
 		header          string
 	}{
 		{
@@ -77,10 +78,9 @@ func TestClientRequest(t *testing.T) {
 			responses: `"stream":true`,
 		},
 		{
-			name:      "client's model",
-			options:   model.ClientOptions{Model: model.Model{ID: "own"}},
-			chat:      `"model":"own"`,
-			responses: `"model":"own"`,
+			name:    "client's model",
+			options: model.ClientOptions{Model: model.Model{ID: "own"}},
+			both:    `"model":"own"`,
 		},
 		{
 			name:      "provider's word for the limit",
@@ -101,48 +101,41 @@ func TestClientRequest(t *testing.T) {
 			responses: `"max_output_tokens":16384`,
 		},
 		{
-			name:      "temperature taken",
-			req:       model.Request{Model: "gpt-4o", Temperature: &half},
-			chat:      `"temperature":0.5`,
-			responses: `"temperature":0.5`,
+			name: "temperature taken",
+			req:  model.Request{Model: "gpt-4o", Temperature: &half},
+			both: `"temperature":0.5`,
 		},
 		{
-			name:      "temperature refused",
-			req:       model.Request{Model: "gpt-5.4", Temperature: &half},
-			chat:      `!temperature`,
-			responses: `!temperature`,
+			name: "temperature refused",
+			req:  model.Request{Model: "gpt-5.4", Temperature: &half},
+			both: `!temperature`,
 		},
 		{
-			name:      "temperature of a model that nobody knows",
-			req:       model.Request{Model: "m", Temperature: &half},
-			chat:      `"temperature":0.5`,
-			responses: `"temperature":0.5`,
+			name: "temperature of a model that nobody knows",
+			req:  model.Request{Model: "m", Temperature: &half},
+			both: `"temperature":0.5`,
 		},
 		{
-			name:      "temperature of a local model",
-			options:   model.ClientOptions{Model: model.Model{ID: "own", Window: 4096}},
-			req:       model.Request{Temperature: &half},
-			chat:      `"temperature":0.5`,
-			responses: `"temperature":0.5`,
+			name:    "temperature of a local model",
+			options: model.ClientOptions{Model: model.Model{ID: "own", Window: 4096}},
+			req:     model.Request{Temperature: &half},
+			both:    `"temperature":0.5`,
 		},
 		{
-			name:      "model of which only the name is said",
-			options:   model.ClientOptions{Model: model.Model{ID: "gpt-5.4"}},
-			req:       model.Request{Temperature: &half},
-			chat:      `!temperature`,
-			responses: `!temperature`,
+			name:    "model of which only the name is said",
+			options: model.ClientOptions{Model: model.Model{ID: "gpt-5.4"}},
+			req:     model.Request{Temperature: &half},
+			both:    `!temperature`,
 		},
 		{
-			name:      "no tools",
-			req:       model.Request{Model: "m", Tools: tool, NoTools: true},
-			chat:      `"tool_choice":"none"`,
-			responses: `"tool_choice":"none"`,
+			name: "no tools",
+			req:  model.Request{Model: "m", Tools: tool, NoTools: true},
+			both: `"tool_choice":"none"`,
 		},
 		{
-			name:      "cache key",
-			req:       model.Request{Model: "gpt-5.4", SessionKey: "s"},
-			chat:      `"prompt_cache_key":"s"`,
-			responses: `"prompt_cache_key":"s"`,
+			name: "cache key",
+			req:  model.Request{Model: "gpt-5.4", SessionKey: "s"},
+			both: `"prompt_cache_key":"s"`,
 		},
 		{name: "cache key for others", req: model.Request{Model: "m", SessionKey: "s"}, chat: `!prompt_cache_key`},
 		{
@@ -152,17 +145,18 @@ func TestClientRequest(t *testing.T) {
 		{name: "no reasoning", req: model.Request{Model: "gpt-4o"}, responses: `!include`},
 		{name: "not stored", req: model.Request{Model: "gpt-4o"}, responses: `"store":false`},
 		{
-			name:      "extra",
-			options:   model.ClientOptions{Extra: []byte(`{"reasoning_effort":"low"}`)},
-			req:       model.Request{Model: "m"},
-			chat:      `,"reasoning_effort":"low"}`,
-			responses: `,"reasoning_effort":"low"}`,
+			name:    "extra",
+			options: model.ClientOptions{Extra: []byte(`{"reasoning_effort":"low"}`)},
+			req:     model.Request{Model: "m"},
+			both:    `,"reasoning_effort":"low"}`,
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.req.Messages = []transcript.Message{transcript.User("hi")}
 			header, chat, responses := asked(t, tt.options, &tt.req)
-			for _, c := range [][2]string{{chat, tt.chat}, {responses, tt.responses}} {
+			for _, c := range [][2]string{
+				{chat, tt.chat}, {responses, tt.responses}, {chat, tt.both}, {responses, tt.both},
+			} {
 				part, not := strings.CutPrefix(c[1], "!")
 				if strings.Contains(c[0], part) == not {
 					t.Errorf("%s in\n%s", c[1], c[0])
