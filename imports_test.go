@@ -33,6 +33,7 @@ var imports = map[string][]string{
 	"internal/sse":      {},
 	"internal/secrets":  {},
 	"internal/glob":     {},
+	"internal/clue":     {},
 
 	"model":  {"transcript"},
 	"search": {"internal/text"},
@@ -228,7 +229,8 @@ var imports = map[string][]string{
 	},
 	"cmd/pleat/internal/bench/synth": {"model", "tokens", "transcript"},
 	"cmd/pleat/internal/bench": {
-		"", "digest", "fold", "fold/lever", "cmd/pleat/internal/bench/synth", "internal/text", "ledger/toolcall", "model",
+		"", "digest", "fold", "fold/lever", "cmd/pleat/internal/bench/synth", "internal/clue", "internal/text",
+		"ledger/toolcall", "model",
 		"policy", "recall", "sessionlog", "store", "tokens", "transcript", "userwords", "wire/anthropic", "wire/openai",
 	},
 

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/internal/clue"
 	"github.com/pleat-dev/pleat/internal/corpustest"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/recall"
@@ -240,7 +241,7 @@ func cutSession(t *testing.T, file string) (msgs []transcript.Message, cut int) 
 		msgs = append(msgs, rec.Message)
 		size := 0
 		for _, b := range rec.Message.Blocks().All() {
-			size += len(factText(b))
+			size += len(blockText(b))
 		}
 		sizes = append(sizes, size)
 		total += size
@@ -280,20 +281,13 @@ func longestStretch(n int, sizes []int, compactions []sessionlog.Compaction) (fr
 	return from, to
 }
 
-func factText(b transcript.Block) string {
-	if c, ok := b.(transcript.ToolCall); ok {
-		return c.Input.String()
-	}
-	return blockText(b)
-}
-
 // mineFacts finds what the agent used after the cut and knew only from before.
 func mineFacts(msgs []transcript.Message, cut int) []recallFact {
 	known := map[string]string{} // what tools and users said before the cut, with its kind
 	for _, m := range msgs[:min(cut, len(msgs))] {
 		if m.Role() != transcript.RoleAssistant && m.Origin() != transcript.OriginSummary {
 			for _, b := range m.Blocks().All() {
-				namesOf(factText(b), func(tok, kind string) { known[tok] = kind })
+				namesOf(blockText(b), func(tok, kind string) { known[tok] = kind })
 			}
 		}
 	}
@@ -302,7 +296,7 @@ func mineFacts(msgs []transcript.Message, cut int) []recallFact {
 	for _, m := range msgs[min(cut, len(msgs)):] {
 		for _, b := range m.Blocks().All() {
 			if m.Role() != transcript.RoleAssistant { // told again: no longer only from before
-				namesOf(factText(b), func(tok, _ string) { delete(known, tok) })
+				namesOf(blockText(b), func(tok, _ string) { delete(known, tok) })
 				continue
 			}
 			units := useUnits(b)
@@ -317,7 +311,7 @@ func mineFacts(msgs []transcript.Message, cut int) []recallFact {
 						return
 					}
 					delete(known, tok)
-					if q := queryFor(units, i, tok); q != "" {
+					if q := clue.Query(units, i, tok); q != "" {
 						facts = append(facts, recallFact{tok, kind, q})
 					}
 				})
@@ -343,10 +337,10 @@ func mineChanges(msgs []transcript.Message) []recallFact {
 				token := ""
 				namesOf(line, func(tok, _ string) { token = tok })
 				if token == "" || len(line) < 20 || len(line) > 200 ||
-					tellingWords(strings.ReplaceAll(line, token, " ")) < 2 {
+					clue.Words(strings.ReplaceAll(line, token, " ")) < 2 {
 					continue
 				}
-				query := queryFor(append([]string{path}, lines...), i+1, token)
+				query := clue.Query(append([]string{path}, lines...), i+1, token)
 				if query != "" {
 					facts = append(facts, recallFact{line, "change", path + " " + query})
 				}
@@ -469,46 +463,6 @@ func argumentLines(v any, out *[]string) {
 			argumentLines(v[k], out)
 		}
 	}
-}
-
-// queryFor makes the question: the other words of the use, with those of its neighbours
-// where it has fewer than five itself; empty if even so there are not three.
-func queryFor(units []string, at int, target string) string {
-	other := func(i int) string { return strings.ReplaceAll(units[i], target, " ") }
-	q := other(at)
-	for d := 1; d <= 3 && tellingWords(q) < 5; d++ {
-		if at-d >= 0 {
-			q = other(at-d) + " " + q
-		}
-		if at+d < len(units) && tellingWords(q) < 5 {
-			q += " " + other(at+d)
-		}
-	}
-	if tellingWords(q) < 3 {
-		return ""
-	}
-	return strings.Join(strings.Fields(q), " ")
-}
-
-var (
-	tellingWord = regexp.MustCompile(`[\pL\pN_]{3,}`)
-	directories = regexp.MustCompile(`[\w.~-]*/[\w./-]*`)
-	smallWords  = strings.Fields(
-		"the and for with from this that its are was not let now all has have also check see look update need will can " +
-			"but into then these those first next",
-	)
-)
-
-// tellingWords counts the different words that tell something: a question of small words
-// and the directories that all files share is none.
-func tellingWords(s string) int {
-	seen := map[string]bool{}
-	for _, w := range tellingWord.FindAllString(directories.ReplaceAllString(s, " "), -1) {
-		if w = strings.ToLower(w); !slices.Contains(smallWords, w) {
-			seen[w] = true
-		}
-	}
-	return len(seen)
 }
 
 func blockText(b transcript.Block) string {

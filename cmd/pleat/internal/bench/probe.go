@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/bench/synth"
+	"github.com/pleat-dev/pleat/internal/clue"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -159,7 +160,7 @@ func (t *truth) needs(s *Session, cut int) []probe {
 			units := useUnits(b)
 			for i, u := range units {
 				if query == "" && hasExact(u, l.Text) {
-					query = queryFor(units, i, l.Text)
+					query = clue.Query(units, i, l.Text)
 				}
 			}
 		}
@@ -184,7 +185,7 @@ func (t *truth) probes(s *Session) []probe {
 	out = append(out, outcomeProbes(newest)...)
 	for _, l := range t.Literals {
 		if !l.Name {
-			out = append(out, lineProbe(Literals, l.Text, queryFor([]string{l.Line}, 0, l.Text), []string{l.Line}))
+			out = append(out, lineProbe(Literals, l.Text, clue.Query([]string{l.Line}, 0, l.Text), []string{l.Line}))
 		}
 	}
 	for _, said := range t.Said {

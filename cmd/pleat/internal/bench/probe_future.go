@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pleat-dev/pleat/internal/clue"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -43,7 +44,7 @@ func futureUse(s *Session, sp span) []probe {
 				names(u, func(tok string) {
 					if lines := known[tok]; lines != nil {
 						delete(known, tok)
-						out = append(out, lineProbe(FutureUse, tok, queryFor(units, i, tok), lines))
+						out = append(out, lineProbe(FutureUse, tok, clue.Query(units, i, tok), lines))
 					}
 				})
 			}
@@ -118,43 +119,4 @@ func sentences(text string) []string {
 		}
 	}
 	return out
-}
-
-// queryFor makes the question: the other words of the use, with those of its neighbours
-// where it has fewer than five itself; empty if even so there are not three.
-func queryFor(units []string, at int, target string) string {
-	other := func(i int) string { return strings.ReplaceAll(units[i], target, " ") }
-	q := other(at)
-	for d := 1; d <= 3 && tellingWords(q) < 5; d++ {
-		if at-d >= 0 {
-			q = other(at-d) + " " + q
-		}
-		if at+d < len(units) && tellingWords(q) < 5 {
-			q += " " + other(at+d)
-		}
-	}
-	if tellingWords(q) < 3 {
-		return ""
-	}
-	return strings.Join(strings.Fields(q), " ")
-}
-
-var (
-	tellingWord = regexp.MustCompile(`[\pL\pN_]{3,}`)
-	directories = regexp.MustCompile(`[\w.~-]*/[\w./-]*`)
-	smallWords  = strings.Fields(
-		"the and for with from this that its are was not let now all has have also check see look update need will can but into then these those first next",
-	)
-)
-
-// tellingWords counts the different words that tell something: a question of small words
-// and the directories that all files share is none.
-func tellingWords(s string) int {
-	found := make(map[string]bool)
-	for _, w := range tellingWord.FindAllString(directories.ReplaceAllString(s, " "), -1) {
-		if w = strings.ToLower(w); !slices.Contains(smallWords, w) {
-			found[w] = true
-		}
-	}
-	return len(found)
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pleat-dev/pleat/internal/clue"
 	"github.com/pleat-dev/pleat/transcript"
 	"github.com/pleat-dev/pleat/userwords"
 )
@@ -39,7 +40,7 @@ func literals(s *Session, sp span) []probe {
 					}
 					if lines[lit] == nil {
 						order = append(order, lit)
-						queries[lit] = queryFor(units, i, lit)
+						queries[lit] = clue.Query(units, i, lit)
 					}
 					lines[lit] = append(lines[lit], splitLines(u)...)
 				}
