@@ -23,15 +23,10 @@ func OpenAs(data []byte, name Format, opts Options) *Log {
 }
 
 // SetMaxLine changes the longest line that is read for the time of a test.
-func SetMaxLine(t *testing.T, n int64) { set(t, &maxLine, n) }
-
-// SetMaxDocument does the same for the largest document.
-func SetMaxDocument(t *testing.T, n int64) { set(t, &maxDocument, n) }
-
-func set(t *testing.T, limit *int64, n int64) {
-	was := *limit
-	*limit = n
-	t.Cleanup(func() { *limit = was })
+func SetMaxLine(t *testing.T, n int64) {
+	was := maxLine
+	maxLine = n
+	t.Cleanup(func() { maxLine = was })
 }
 
 // LineFormats are the formats that stream.

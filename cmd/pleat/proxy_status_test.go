@@ -89,13 +89,18 @@ func TestStatusAfterRestart(t *testing.T) {
 	}
 }
 
+// answering is the address of a server that answers always the same.
+func answering(t *testing.T, text string) string {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, text)
+	}))
+	t.Cleanup(s.Close)
+	return strings.TrimPrefix(s.URL, "http://")
+}
+
 // What answers in place of a proxy is not taken for one that nobody has used.
 func TestStatusOfAnother(t *testing.T) {
-	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = io.WriteString(w, `{}`)
-	}))
-	defer other.Close()
-	_, stderr, code := cli(t, "", "status", "--listen", strings.TrimPrefix(other.URL, "http://"))
+	_, stderr, code := cli(t, "", "status", "--listen", answering(t, `{}`))
 	if code != 1 || !strings.Contains(stderr, "is no pleat proxy") {
 		t.Errorf("exit %d: %s", code, stderr)
 	}
@@ -103,12 +108,8 @@ func TestStatusOfAnother(t *testing.T) {
 
 // Who starts a proxy where one runs is told that it does.
 func TestProxyRunsAlready(t *testing.T) {
-	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = io.WriteString(w, `{"format":"pleat/proxy-status/1"}`)
-	}))
-	defer other.Close()
 	path := filepath.Join(t.TempDir(), "pleat.db")
-	_, stderr, code := cli(t, path, "proxy", "--listen", strings.TrimPrefix(other.URL, "http://"))
+	_, stderr, code := cli(t, path, "proxy", "--listen", answering(t, `{"format":"pleat/proxy-status/1"}`))
 	if code != 1 || !strings.Contains(stderr, `a pleat proxy runs there already: "pleat status --listen 127.0.0.1:`) {
 		t.Errorf("exit %d: %s", code, stderr)
 	}
