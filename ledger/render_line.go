@@ -83,7 +83,7 @@ func (w *ledgerWriter) ending(e *Entry, width int) string {
 	case e.Outcome == toolcall.Running:
 		return ": goes on in the background"
 	case e.Outcome == toolcall.Failed:
-		return e.failure(width)
+		return e.failure(width) + w.totals(e)
 	case e.Kind == toolcall.CallRead && e.Lines == 1:
 		return ": 1 line"
 	case e.Kind == toolcall.CallRead && e.Lines > 0:
@@ -98,7 +98,18 @@ func (w *ledgerWriter) ending(e *Entry, width int) string {
 			return ": ok: " + answer
 		}
 	}
-	return ": ok"
+	return ": ok" + w.totals(e)
+}
+
+// totals is what a run says of how many tests passed, or problems it found.
+func (w *ledgerWriter) totals(e *Entry) string {
+	if w.answer == nil || e.Command == "" || Publishes(e) {
+		return ""
+	}
+	if counts := w.answer(e); counts != "" {
+		return ", " + counts
+	}
+	return ""
 }
 
 func (e *Entry) failure(width int) string {

@@ -2,6 +2,8 @@ package page
 
 import (
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/pleat-dev/pleat/internal/annotate"
@@ -77,6 +79,9 @@ func (in *input) newestResult(ref transcript.BlockRef, room int) string {
 // the address of a comment; empty if there is nothing of the kind.
 func (in *input) answer(e *ledger.Entry) string {
 	txt := annotate.Output(transcript.BlockText(in.Block(e.Result)))
+	if !ledger.Publishes(e) {
+		return totals(text.CutEnd(txt, countedEnd))
+	}
 	txt = strings.TrimSpace(text.CutText(txt, 16<<10))
 	var found []string
 	first := ""
@@ -110,4 +115,25 @@ func isCommit(line string) bool {
 	where, _, ok := strings.Cut(line, "] ")
 	at := strings.LastIndexByte(where, ' ')
 	return ok && line[0] == '[' && at > 0 && len(where)-at > 7 && text.IsHex(where[at+1:])
+}
+
+// countedEnd is how many bytes of the end of an output are looked at: details of failures may follow its counts.
+const countedEnd = 8 << 10
+
+// countPattern finds what runs of tests, linters and compilers count.
+var countPattern = regexp.MustCompile(
+	`(?i)\b\d+ (?:tests? )?(?:passed|passing|failed|failing|skipped|errors?|warnings?|problems?|issues?)\b`)
+
+// totals are what the end of an output counts last, each kind once.
+func totals(end string) string {
+	var found []string
+	kinds := make(map[string]bool)
+	for _, c := range slices.Backward(countPattern.FindAllString(end, -1)) {
+		if _, kind, _ := strings.Cut(c, " "); !kinds[kind] && len(found) < 4 {
+			kinds[kind] = true
+			found = append(found, c)
+		}
+	}
+	slices.Reverse(found)
+	return strings.Join(found, ", ")
 }

@@ -111,8 +111,6 @@ func (p *pool) addProse(k int) {
 func (p *pool) proseWorth(s *source, un *text.ProseUnit, cues float32) (base, scale float32) {
 	base, scale = s.weight*(1+cues), s.weight
 	switch {
-	case s.kind == fromThinking:
-		base, scale = s.weight*(cues-3), s.weight/2 // reasons only
 	case p.in.told != "":
 		base = s.weight * (cues - 1) // a model's digest says the rest
 	case s.answers < 0 && s.kind == fromAssistant:

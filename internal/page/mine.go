@@ -53,12 +53,11 @@ const (
 )
 
 // Of a long stretch only the newest part is mined, so that a page costs the same however long
-// it is: so many bytes of what was said, of thinking, of results, and of what calls were given.
-var minedMost = [...]int{minedSaid: 128 << 10, minedThoughts: 64 << 10, minedResults: 256 << 10, minedCalls: 64 << 10}
+// it is: so many bytes of what was said, of results, and of what calls were given.
+var minedMost = [...]int{minedSaid: 128 << 10, minedResults: 256 << 10, minedCalls: 64 << 10}
 
 const (
 	minedSaid = iota
-	minedThoughts
 	minedResults
 	minedCalls
 
@@ -72,8 +71,6 @@ func minedAs(k transcript.Kind) int {
 		return minedResults
 	case transcript.KindToolCall:
 		return minedCalls
-	case transcript.KindThinking:
-		return minedThoughts
 	}
 	return minedSaid
 }
@@ -150,8 +147,6 @@ func (in *input) textsOf(ref transcript.BlockRef) []blockPart {
 		// What an earlier page says is read from the turns themselves.
 		said, _, _ := strings.Cut(blk.Text.String(), pageStart)
 		return []blockPart{{kind: kind, text: said}}
-	case transcript.Thinking:
-		return []blockPart{{kind: fromThinking, text: blk.Text.String()}}
 	case transcript.ToolCall:
 		if bf.Call == 0 {
 			return nil

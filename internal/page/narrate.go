@@ -171,8 +171,6 @@ func (w *lineWriter) head(s *source, srcs []int) string {
 	}
 	h := fmt.Sprintf("message %d%s", s.ref.Message+1, w.tag(s))
 	switch s.kind {
-	case fromThinking:
-		h += ", thinking"
 	case fromSummary:
 		h += ", an earlier summary"
 	case fromAgent:

@@ -358,16 +358,16 @@ func TestMinedFrom(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		facts []transcript.MessageFacts
-		want  [len(minedMost)]int // what was said and thought, results, calls
+		want  [len(minedMost)]int // what was said, results, calls
 	}{
-		{"short", many(10, said, call, result), [4]int{}},
-		{"results fill it first", many(40, said, call, result), [...]int{0, 0, 120 - 3*32, 0}},
-		{"then what was said", many(200, said, call, result), [...]int{600 - 3*128 - 2, 0, 600 - 3*32, 0}},
-		{"typed words have a section of their own", many(10, typed, said, call, result), [4]int{}},
-		{"one long result", append(many(20, said, call, result), long), [4]int{}},
+		{"short", many(10, said, call, result), [3]int{}},
+		{"results fill it first", many(40, said, call, result), [...]int{0, 120 - 3*32, 0}},
+		{"then what was said", many(200, said, call, result), [...]int{600 - 3*128 - 2, 600 - 3*32, 0}},
+		{"typed words have a section of their own", many(10, typed, said, call, result), [3]int{}},
+		{"one long result", append(many(20, said, call, result), long), [3]int{}},
 		{
 			"many messages", many(2*minedMessages, call),
-			[...]int{minedMessages, minedMessages, minedMessages, 2*minedMessages - 655},
+			[...]int{minedMessages, minedMessages, 2*minedMessages - 655},
 		},
 	} {
 		m := NewWriter(known{facts: tt.facts})
@@ -385,3 +385,19 @@ type known struct {
 }
 
 func (k known) Facts() transcript.Facts { return k.facts }
+
+func TestTotals(t *testing.T) {
+	for _, tt := range []struct{ output, want string }{
+		{"  45 passing (12s)\n  1 failing\n\n  1) Sessions UI:\n  AssertionError", "45 passing, 1 failing"},
+		{" Test Files  1 failed | 11 passed (12)\n      Tests  1 failed | 229 passed (230)\n", "1 failed, 229 passed"},
+		{"== 3 failed, 40 passed, 2 skipped, 1 warning in 3.10s ==", "3 failed, 40 passed, 2 skipped, 1 warning"},
+		{"test result: ok. 12 passed; 0 failed; 0 ignored", "12 passed, 0 failed"},
+		{"0 issues.", "0 issues"},
+		{"ok  \texample.com/x\t0.5s", ""},
+		{"released v1.12, passed on", ""},
+	} {
+		if got := totals(tt.output); got != tt.want {
+			t.Errorf("%q: %q, want %q", tt.output, got, tt.want)
+		}
+	}
+}

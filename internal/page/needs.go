@@ -66,7 +66,6 @@ func (in *input) needsOf(srcs []source) *needs {
 		s := &srcs[k]
 		w := float32(0)
 		switch {
-		case s.kind == fromThinking:
 		case s.kind.prose():
 			w = needProse * s.weight
 		case s.kind == fromChange:

@@ -43,7 +43,6 @@ type sourceKind uint8
 
 const (
 	fromAssistant sourceKind = iota // what the assistant said
-	fromThinking                    // what it thought
 	fromSummary                     // another agent's summary of what it compacted away
 	fromAgent                       // a child agent's report
 	fromChange                      // what a call put into a file
@@ -60,10 +59,10 @@ func (k sourceKind) prose() bool { return k <= fromAgent }
 func (k sourceKind) change() bool { return k == fromChange || k == fromRemoval }
 
 // sourceWeights says what a source of each kind is worth. What the assistant says tells what
-// its work came to; a line of a file is one call away. Thinking has reasons, but also what
-// was given up a line later.
+// its work came to; a line of a file is one call away. What it thought is not a source: a page
+// without its lines answers questions as well.
 var sourceWeights = [...]float32{
-	fromAssistant: 1, fromThinking: 0.2, fromSummary: 1.5, fromAgent: 0.6,
+	fromAssistant: 1, fromSummary: 1.5, fromAgent: 0.6,
 	fromResult: 0.2, fromProgram: 0.2,
 }
 

@@ -83,7 +83,7 @@ func (m *Writer) minedFrom(start, end int) (from [len(minedMost)]int) {
 	for i := end; i > slices.Min(from[:]); i-- {
 		for _, bf := range m.Facts()[i-1].Blocks {
 			k := minedAs(bf.Kind)
-			if k == minedSaid && m.Facts()[i-1].Typed { // has a section of its own
+			if k == minedSaid && (m.Facts()[i-1].Typed || bf.Kind != transcript.KindText) { // has a section of its own, or none
 				continue
 			}
 			if left[k] -= min(int(bf.Bytes), minedMost[k]/4); left[k] < 0 { // no block keeps out all others
