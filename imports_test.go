@@ -101,7 +101,7 @@ var imports = map[string][]string{
 		"digest", "fold", "internal/annotate", "internal/epoch", "internal/fault", "internal/journal", "internal/summarizer",
 		"internal/text", "model", "store", "transcript",
 	},
-	"internal/inside": {"fold", "fold/lever", "ledger", "tokens", "transcript", "userwords"},
+	"internal/inside": {"fold", "fold/lever", "internal/finder", "ledger", "tokens", "transcript", "userwords"},
 
 	"": {
 		"digest", "fold", "fold/lever", "internal/conv", "internal/digester", "internal/dump", "internal/epoch",
@@ -127,9 +127,10 @@ var imports = map[string][]string{
 	"store/postgres": {"internal/rows", "search", "store", "transcript"},
 
 	// The user's sessions, for the doors.
-	"cmd/pleat/internal/agentdb": {"sessionlog"},
+	"cmd/pleat/internal/agentdb":   {"sessionlog"},
+	"cmd/pleat/internal/textindex": {"internal/finder", "search"},
 	"cmd/pleat/internal/library": {
-		"internal/inside", "internal/query", "internal/journal", "", "cmd/pleat/internal/agentdb",
+		"cmd/pleat/internal/textindex", "internal/finder", "internal/inside", "internal/query", "internal/journal", "", "cmd/pleat/internal/agentdb",
 		"fold", "fold/lever", "internal/bill", "internal/fence", "internal/secrets", "internal/annotate",
 		"internal/text", "ledger", "ledger/toolcall", "model", "policy", "recall", "search", "sessionlog", "store", "tokens",
 		"transcript", "userwords", "wire/anthropic", "wire/gemini", "wire/openai",
@@ -278,6 +279,7 @@ var others = map[string][]string{
 	"cmd/pleat/internal/term": {
 		"github.com/charmbracelet/x/ansi", "github.com/spf13/cobra", "golang.org/x/term",
 	},
+	"cmd/pleat/internal/textindex":   {"github.com/klauspost/compress/zstd", "modernc.org/sqlite", "modernc.org/sqlite/lib"},
 	"cmd/pleat/internal/agentdb":     {"modernc.org/sqlite", "modernc.org/sqlite/lib"},
 	"cmd/pleat/internal/sessionfile": {"github.com/spf13/pflag"},
 	"cmd/pleat/internal/stores":      {"github.com/spf13/pflag"},

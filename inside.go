@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/internal/finder"
 	"github.com/pleat-dev/pleat/internal/inside"
 	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/recall"
@@ -104,6 +105,14 @@ func (s inner) SetHeadTokens(n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.st.SetHead(fold.Parts{System: n})
+}
+
+func (s inner) Blocks(ctx context.Context, visit func(*finder.Block)) (messages int, err error) {
+	if err := s.wait(ctx); err != nil {
+		return 0, err
+	}
+	defer s.mu.Unlock()
+	return s.st.Len(), s.finderLocked().Blocks(ctx, visit)
 }
 
 func (s inner) LedgerText(f ledger.Filter, budget int) string {

@@ -17,7 +17,6 @@ import (
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/tally"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
-	"github.com/pleat-dev/pleat/store"
 )
 
 func dashCommand(p *term.Console) *cobra.Command {
@@ -43,6 +42,7 @@ pleat dash --listen 0.0.0.0:4242 --token-file token`,
 	listen := fs.String("listen", "127.0.0.1:4242", "listen on `ADDRESS`")
 	tokenFile := fs.String("token-file", "", "require the token in `FILE`")
 	open := fs.Bool("open", false, "open it in the browser")
+	index := stores.DeclareIndex(fs)
 	c.RunE = runs(p, func(ctx context.Context, p *term.Console, _ []string) error {
 		token, err := tally.ReadToken(*tokenFile)
 		if err != nil {
@@ -60,16 +60,20 @@ pleat dash --listen 0.0.0.0:4242 --token-file token`,
 		if err != nil {
 			return err
 		}
-		return errors.Join(serveDash(ctx, p, st, f.Tenant, l, token, *open), st.Close())
+		o := library.Options{Store: st, Tenant: f.Tenant}
+		if o.Index, err = index.Path(p, f); err == nil {
+			err = serveDash(ctx, p, o, l, token, *open)
+		}
+		return errors.Join(err, st.Close())
 	})
 	return c
 }
 
 func serveDash(
-	ctx context.Context, p *term.Console, st library.Store, tenant string, l net.Listener, token string, open bool,
+	ctx context.Context, p *term.Console, of library.Options, l net.Listener, token string, open bool,
 ) error {
 	log := slog.New(slog.NewTextHandler(p.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	h, end, err := dashboard(ctx, p, st, tenant, dash.Options{Token: token, Logger: log})
+	h, end, err := dashboard(ctx, p, of, dash.Options{Token: token, Logger: log})
 	if err != nil {
 		return err
 	}
@@ -88,16 +92,11 @@ func serveDash(
 // dashboard makes a dashboard over a store and the folders of agents. The returned function
 // ends it.
 func dashboard(
-	ctx context.Context, p *term.Console, st store.Store, tenant string, o dash.Options,
+	ctx context.Context, p *term.Console, of library.Options, o dash.Options,
 ) (http.Handler, func() error, error) {
-	keeper, ok := st.(library.Store)
-	if !ok {
-		return nil, nil, errors.New("the store cannot list its sessions")
-	}
-	lib := library.New(library.Options{
-		Home: p.Home(), Store: keeper, Tenant: tenant, Logger: o.Logger,
-	})
-	o.Library, o.Store, o.Done = lib, st, ctx.Done()
+	of.Home, of.Logger = p.Home(), o.Logger
+	lib := library.New(of)
+	o.Library, o.Store, o.Done = lib, of.Store, ctx.Done()
 	h, err := dash.New(o)
 	if err != nil {
 		return nil, nil, errors.Join(err, lib.Close())

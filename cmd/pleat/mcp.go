@@ -52,6 +52,7 @@ pleat mcp --http 127.0.0.1:4142`,
 	fs.StringVar(&f.home, "home", "", "look in this `FOLDER` instead of your home folder")
 	fs.StringVar(&f.http, "http", "", "serve over HTTP at `ADDRESS`, HOST:PORT, instead of standard input and output")
 	fs.StringVar(&f.tokenFile, "token-file", "", "with --http: require the token in `FILE` from every client")
+	f.index = stores.DeclareIndex(fs)
 	fs.BoolVar(&f.lazy, "lazy", false, "read a file only when it is asked for, not in the background")
 	c.RunE = runs(p, func(ctx context.Context, p *term.Console, _ []string) error { return f.serve(ctx, p) })
 	c.AddCommand(mcpInstallCommand(p))
@@ -60,6 +61,7 @@ pleat mcp --http 127.0.0.1:4142`,
 
 type mcpFlags struct {
 	store                 *stores.Flags
+	index                 stores.Index
 	home, http, tokenFile string
 	lazy                  bool
 }
@@ -86,9 +88,13 @@ func (f *mcpFlags) serve(ctx context.Context, p *term.Console) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, st.Close()) }()
-	lib := library.New(library.Options{
-		Home: cmp.Or(f.home, p.Home()), Store: st, Tenant: f.store.Tenant, Logger: log,
-	})
+	o := library.Options{Home: cmp.Or(f.home, p.Home()), Store: st, Tenant: f.store.Tenant, Logger: log}
+	if f.home == "" { // the index is of the user's own folder
+		if o.Index, err = f.index.Path(p, f.store); err != nil {
+			return err
+		}
+	}
+	lib := library.New(o)
 	defer lib.Close()
 	var background sync.WaitGroup
 	ctx, stop := context.WithCancel(ctx)

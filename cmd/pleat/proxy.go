@@ -91,6 +91,7 @@ func (f *proxyFlags) declareServer(fs *pflag.FlagSet) {
 	fs.BoolVar(&f.open, "open", false, "listen beyond this machine without a token")
 	fs.BoolVar(&f.dash, "dash", false, "serve the dashboard too, at /, to this machine alone")
 	fs.StringVar(&f.dashFile, "dash-token-file", "", "require the token in `FILE` for the dashboard, not clients'")
+	f.index = stores.DeclareIndex(fs)
 	fs.BoolVar(&f.quiet, "quiet", false, "log warnings and errors only")
 	fs.BoolVar(&f.asJSON, "json", false, "log as JSON")
 }
@@ -98,6 +99,7 @@ func (f *proxyFlags) declareServer(fs *pflag.FlagSet) {
 // proxyFlags are the flags of "pleat proxy"; "pleat wrap" has those that it declares.
 type proxyFlags struct {
 	store             *stores.Flags
+	index             stores.Index
 	anthropic, openai string
 	gemini            string
 	window            term.TokenCount

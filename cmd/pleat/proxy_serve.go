@@ -22,6 +22,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/dash"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/library"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/tally"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/webproxy"
@@ -104,8 +105,17 @@ func (f *proxyFlags) serve(ctx context.Context, p *term.Console) error {
 		p.Note("pleat: %s\n", line)
 	}
 	if f.dash {
-		h, closeDash, err := dashboard(ctx, p, front.Store, f.store.Tenant,
-			dash.Options{Token: dashToken, Window: int(f.window), Logger: log})
+		of := library.Options{Tenant: f.store.Tenant}
+		var ok bool
+		if of.Store, ok = front.Store.(library.Store); !ok {
+			err = errors.New("the store cannot list its sessions")
+		} else {
+			of.Index, err = f.index.Path(p, f.store)
+		}
+		if err != nil {
+			return errors.Join(err, l.Close(), end())
+		}
+		h, closeDash, err := dashboard(ctx, p, of, dash.Options{Token: dashToken, Window: int(f.window), Logger: log})
 		if err != nil {
 			return errors.Join(err, l.Close(), end())
 		}

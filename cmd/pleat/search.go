@@ -15,6 +15,7 @@ import (
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/library"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/sessionfile"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/tally"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/policy"
 	"github.com/pleat-dev/pleat/recall"
@@ -27,9 +28,11 @@ func searchCommand(p *term.Console) *cobra.Command {
 		Short: "find lines in your sessions",
 		Long: `Looks for the words of QUERY in everything that was said and done: in the sessions that "pleat
 sessions" lists and in those of the store, with most of the words first; with --in in one session
-file, with --session in one stored session, with --store in that store alone. Names are found
-by their parts ("upload limit" finds uploadLimit), and words in double quotes next to each
-other. In the store, a word that nothing has is taken for one that differs by a letter. These
+file, with --session in one stored session, with --store in that store alone. Where sessions have
+all the words, those with only some are counted; --any shows them. An index beside the store has
+what all sessions say; it is made by the first search and kept up to date by each, unless
+--index=false. Names are found by their parts ("upload limit" finds uploadLimit), and words in
+double quotes next to each other. In the store, a word that nothing has is taken for one that differs by a letter. These
 narrow a search:
 
   file:PATH    calls that touched the file, directory or pattern, and their results
@@ -52,6 +55,8 @@ pleat search "upload limit" --session file:27a33e9`,
 		"look in this session `FILE` alone; a name that \"pleat sessions\" lists, last or - will do")
 	fs.StringVar(&f.session, "session", "",
 		"look only in the stored session `NAME`, its beginning, or last: the newest there")
+	fs.BoolVar(&f.any, "any", false, "when all are searched, show the sessions that have only some of the words too")
+	f.index = stores.DeclareIndex(fs)
 	fs.IntVar(&f.req.Hits, "hits", 6, "at most `N` hits in each session (2 when all are searched)")
 	fs.IntVar(&f.req.Around, "around", 2,
 		"`LINES` to show before and after each hit; 0, and when all are searched: none")
@@ -64,6 +69,8 @@ type searchFlags struct {
 	src           sessionfile.Flags
 	file, session string
 	store         *stores.Flags
+	any           bool
+	index         stores.Index
 	req           recall.SearchRequest
 }
 
@@ -90,7 +97,7 @@ func (f *searchFlags) run(ctx context.Context, p *term.Console, args []string) (
 			err = j.inSession(ctx, s, found)
 		}
 	case f.session != "" || f.store.Path != "":
-		err = f.inStore(ctx, p, j, "")
+		err = f.inStore(ctx, p, j, library.Options{})
 	default:
 		err = f.everywhere(ctx, p, j)
 	}
@@ -108,22 +115,27 @@ func (f *searchFlags) everywhere(ctx context.Context, p *term.Console, j *search
 	if !f.set.Changed("around") {
 		j.req.Around = -1
 	}
-	home := p.Home()
-	if path, err := stores.Path(p, ""); err != nil || term.Missing(path) {
-		return j.inAll(ctx, p, library.Options{Home: home})
+	o := library.Options{Home: p.Home(), Tenant: f.store.Tenant}
+	var err error
+	if o.Index, err = f.index.Path(p, f.store); err != nil {
+		return err
 	}
-	return f.inStore(ctx, p, j, home)
+	if path, err := stores.Path(p, ""); err != nil || term.Missing(path) {
+		return f.inAll(ctx, p, j, o)
+	}
+	return f.inStore(ctx, p, j, o)
 }
 
-// inStore looks into the sessions of the store, or the one that is named, and into those of a home folder.
-func (f *searchFlags) inStore(ctx context.Context, p *term.Console, j *searchJSON, home string) error {
+// inStore looks into the sessions of the store, or the one that is named, and into the others of a library.
+func (f *searchFlags) inStore(ctx context.Context, p *term.Console, j *searchJSON, o library.Options) error {
 	st, err := stores.OpenToSearch(ctx, p, f.store)
 	if err != nil {
 		return err
 	}
 	defer st.Close()
 	if f.session == "" {
-		return j.inAll(ctx, p, library.Options{Home: home, Store: st, Tenant: f.store.Tenant})
+		o.Store, o.Tenant = st, f.store.Tenant
+		return f.inAll(ctx, p, j, o)
 	}
 	info, err := stores.Find(ctx, p, st, f.store, f.session)
 	if err != nil {
@@ -151,6 +163,7 @@ type searchJSON struct {
 	Sessions []foundJSON `json:"sessions"` // those with hits
 
 	req   recall.SearchRequest
+	some  int    // sessions that have only some of the words and are not shown
 	store string // as it was named; "": the user's own
 }
 
@@ -168,25 +181,27 @@ type foundJSON struct {
 }
 
 // inAll looks into all sessions that a library has.
-func (j *searchJSON) inAll(ctx context.Context, p *term.Console, o library.Options) error {
+func (f *searchFlags) inAll(ctx context.Context, p *term.Console, j *searchJSON, o library.Options) error {
 	tell := p.Progress()
 	defer tell.Done()
 	o.Aside, o.Progress = true, func(done, all int) { tell.Share(done, all, "searching sessions") }
+	o.Logger = tally.Logger(p.Stderr, false, true)
 	lib := library.New(o)
 	defer lib.Close()
-	found, err := lib.Search(ctx, library.Filter{}, j.req)
+	found, err := lib.Search(ctx, library.Filter{Any: f.any}, j.req)
 	if err != nil {
 		return err
 	}
 	tell.Done()
+	j.some = found.Some
 	if j.Searched = found.Searched; j.Searched == 0 {
 		return errors.Join(found.Problems...)
 	}
-	for _, f := range found.Found {
-		i := f.Info
-		j.add(f.Result, foundJSON{
+	for _, in := range found.Found {
+		i := in.Info
+		j.add(in.Result, foundJSON{
 			Tenant: i.Key.Tenant, Session: cmp.Or(i.Key.Session, i.ID), File: i.File, Title: i.Title, Agent: i.Agent,
-			Last: i.Used, name: i.Name, More: f.More,
+			Last: i.Used, name: i.Name, More: in.More,
 		})
 	}
 	for _, err := range found.Problems {

@@ -54,6 +54,13 @@ func (j *searchJSON) printNext(p *term.Page) {
 			next += " --store " + term.WithoutPassword(j.store)
 		}
 		p.Line("")
+		if j.some > 0 {
+			have := " have"
+			if j.some == 1 {
+				have = " has"
+			}
+			p.Hang("", term.Plural(j.some, "session")+have+" only some of the words: --any")
+		}
 		p.Hang("", next)
 		if slices.ContainsFunc(j.Sessions, func(f foundJSON) bool { return f.More }) {
 			p.Hang("", fmt.Sprintf("there are more: --hits %d", 5*j.req.Hits))

@@ -140,7 +140,7 @@ func (g *gcFlags) run(
 		p.Note("Left out: %s with a tenant, as those of the proxy (--all-tenants)\n", term.Plural(others, "session"))
 	}
 	if g.yes {
-		if err := forgetAll(ctx, p, store, list); err != nil {
+		if err := forgetAll(ctx, p, store, g.Flags, list); err != nil {
 			return nil, err
 		}
 	}
@@ -160,8 +160,10 @@ func (j gcJSON) Print(p *term.Page) {
 	}
 }
 
-// forgetAll deletes sessions, and takes them off the proxy's bill.
-func forgetAll(ctx context.Context, p *term.Console, st stores.Store, list []store.SessionInfo) error {
+// forgetAll deletes sessions, and takes them off the proxy's bill and out of the search index.
+func forgetAll(
+	ctx context.Context, p *term.Console, st stores.Store, f *stores.Flags, list []store.SessionInfo,
+) error {
 	tell := p.Progress()
 	defer tell.Done()
 	var gone []store.SessionKey
@@ -173,5 +175,13 @@ func forgetAll(ctx context.Context, p *term.Console, st stores.Store, list []sto
 		}
 		gone = append(gone, info.Key)
 	}
-	return (&bill.Book{Store: st}).Forget(ctx, gone...)
+	if err := (&bill.Book{Store: st}).Forget(ctx, gone...); err != nil || f.Path != "" {
+		return err
+	}
+	path, err := stores.Path(p, "")
+	if err != nil {
+		return err
+	}
+	lib := library.New(library.Options{Home: p.Home(), Store: st, Index: stores.IndexBeside(path)})
+	return errors.Join(lib.DropGone(ctx), lib.Close())
 }

@@ -323,7 +323,7 @@ func forgetOne(
 	}
 	parts, err := library.Parts(ctx, st, key)
 	if err == nil {
-		err = forgetAll(ctx, p, st, append(parts, store.SessionInfo{Key: key}))
+		err = forgetAll(ctx, p, st, f, append(parts, store.SessionInfo{Key: key}))
 	}
 	if err != nil {
 		return err

@@ -52,8 +52,9 @@ func (f *Finder) reading(ctx context.Context) *Finder {
 // which looks through hundreds of blocks need not ask each time. With an error nothing that
 // was found is given out.
 type reader struct {
-	ctx context.Context
-	err error
+	ctx   context.Context
+	err   error
+	turns []int // of each message, once one was asked for
 }
 
 // message reads message i, or returns one with empty blocks.
@@ -79,14 +80,18 @@ func (b blocks) Block(ref transcript.BlockRef) transcript.Block { return b.f.blo
 
 // turnOf returns the number of the model's answer that a message belongs to or follows;
 // 0: before the first.
-func turnOf(facts transcript.Facts, message int) int {
-	n := 0
-	for i := 0; i <= message; i++ {
-		if facts[i].Role == transcript.RoleAssistant && (i == 0 || facts[i-1].Role != transcript.RoleAssistant) {
+func (f *Finder) turnOf(message int) int {
+	for i := len(f.read.turns); i < len(f.Facts()); i++ {
+		n := 0
+		if i > 0 {
+			n = f.read.turns[i-1]
+		}
+		if f.Facts()[i].Role == transcript.RoleAssistant && (i == 0 || f.Facts()[i-1].Role != transcript.RoleAssistant) {
 			n++
 		}
+		f.read.turns = append(f.read.turns, n)
 	}
-	return n
+	return f.read.turns[message]
 }
 
 // LedgerText lists the calls that the filter chooses, the newest last, in at most budget tokens

@@ -7,8 +7,6 @@ import (
 	"strings"
 
 	"github.com/pleat-dev/pleat/recall"
-
-	"github.com/pleat-dev/pleat/transcript"
 )
 
 // An answer has little room, and which place has what the model looks for is not known. So
@@ -160,11 +158,8 @@ func joinLines(lines []recall.Line) []recall.Line {
 
 // found returns what can be shown of a candidate: its lines with those around them.
 func (x *searcher) found(c candidate) foundPlace {
-	bf := x.s.Facts().Block(c.ref)
-	handle := bf.Handle.String()
-	at := transcript.Place{Start: c.ref.Message, End: c.ref.Message + 1, Block: c.ref.Block}
-	p := foundPlace{hit: recall.SearchHit{Source: x.s.source(at, handle), Score: c.score, Same: c.same}}
-	t := linesOf(x.text(c.ref))
+	p := foundPlace{hit: recall.SearchHit{Source: c.of.Source, Score: c.score, Same: c.same}}
+	t := linesOf(c.of.Text)
 	p.hit.Lines, p.hit.Bytes = t.len(), len(t.text)
 	best := x.bestLine(&c)
 	match := func(i int) bool {
@@ -191,10 +186,10 @@ func (x *searcher) found(c candidate) foundPlace {
 	if x.r.Around == 0 {
 		p.forms[0] = p.forms[1]
 	}
-	p.call = x.s.Call.with(handle, fmt.Sprintf(`lines="%s"`, writeRange(from+1, to)))
+	p.call = x.call.with(c.of.Handle, fmt.Sprintf(`lines="%s"`, writeRange(from+1, to)))
 	if c.to-c.from == 1 && len(p.forms[0]) > 0 && p.forms[0][0].Size > len(p.forms[0][0].Text) {
 		column := fmt.Sprintf("column=%d", c.start-t.starts[c.from]+1)
-		p.call = x.s.Call.with(handle, fmt.Sprintf(`lines="%d"`, c.from+1), column)
+		p.call = x.call.with(c.of.Handle, fmt.Sprintf(`lines="%d"`, c.from+1), column)
 	}
 	return p
 }

@@ -8,36 +8,15 @@ import (
 
 	"github.com/pleat-dev/pleat/internal/conv"
 	"github.com/pleat-dev/pleat/internal/query"
-	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/search"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
 // admits reports whether a query that narrows looks in a block.
 func (f *Finder) admits(n *query.Narrowing, ref transcript.BlockRef, bf *transcript.BlockFacts) bool {
-	if n.File != "" || n.Tool != "" {
-		if bf.Call == 0 {
-			return false
-		}
-		e, calls := f.Ledger().Entry(int(bf.Call)), ledger.Filter{Path: n.File, Tool: n.Tool}
-		if !calls.Matches(&e) {
-			return false
-		}
-	}
-	switch role := f.Facts()[ref.Message].Role; n.By {
-	case "":
-	case "user":
-		if !bf.Typed {
-			return false
-		}
-	case "tool":
-		if bf.Kind != transcript.KindToolResult {
-			return false
-		}
-	default:
-		if string(role) != n.By {
-			return false
-		}
+	b := Block{Role: f.Facts()[ref.Message].Role, Kind: bf.Kind, Typed: bf.Typed, Entry: f.entry(bf)}
+	if !b.Admitted(n) {
+		return false
 	}
 	if n.After == "" {
 		return true

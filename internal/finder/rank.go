@@ -7,12 +7,10 @@ import (
 
 	"github.com/pleat-dev/pleat/recall"
 
-	"github.com/pleat-dev/pleat/internal/conv"
 	"github.com/pleat-dev/pleat/internal/query"
 	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/ledger/toolcall"
 	"github.com/pleat-dev/pleat/search"
-	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -52,20 +50,24 @@ const (
 	unquoted      = 0.2  // places without a phrase that was quoted
 )
 
-// searcher turns the windows of a store into places for one query.
+// searcher turns windows into places for one query.
 type searcher struct {
-	s     *Finder
-	r     recall.SearchRequest
-	asked string // the query as it came
+	r recall.SearchRequest
 	*query.Query
-	rarity  []float64      // of each word, among the candidates
-	layouts map[int][]spot // of messages
-	texts   map[transcript.BlockRef]string
+	messages int  // in the conversation
+	folded   bool // what is visible comes last
+	call     Call
+	rarity   []float64 // of each word, among the candidates
+
+	s       *Finder // nil: blocks are all there is
+	asked   string  // the query as it came
+	layouts map[int][]spot
+	blocks  map[transcript.BlockRef]*Block
 }
 
 // candidate is a part of a window that lies in one block.
 type candidate struct {
-	ref        transcript.BlockRef
+	of         *Block
 	from, to   int     // lines of the block, counted from 0
 	start, end int     // bytes of the block
 	score      float64 // the store's
@@ -86,16 +88,12 @@ type lineWords struct {
 
 func newSearcher(s *Finder, r recall.SearchRequest, asked string) *searcher {
 	return &searcher{
-		s: s, r: r, asked: asked, Query: query.Read(asked),
-		layouts: make(map[int][]spot), texts: make(map[transcript.BlockRef]string),
+		r: r, Query: query.Read(asked), messages: len(s.Facts()), folded: s.Shown != nil, call: s.Call,
+		s: s, asked: asked, layouts: make(map[int][]spot), blocks: make(map[transcript.BlockRef]*Block),
 	}
 }
 
-func (x *searcher) rank(places []store.Hit) []foundPlace {
-	var list []candidate
-	for _, p := range places {
-		list = append(list, x.split(p)...)
-	}
+func (x *searcher) rank(list []candidate) []foundPlace {
 	x.weigh(list)
 	list = x.distinct(list)
 	var out []foundPlace
@@ -107,7 +105,7 @@ func (x *searcher) rank(places []store.Hit) []foundPlace {
 
 func (x *searcher) count(c *candidate) {
 	c.has = make([]int, len(x.Words))
-	for line := range strings.Lines(x.textOf(c)) {
+	for line := range strings.Lines(c.text()) {
 		var l lineWords
 		last := -1
 		for w := range search.Words(line) {
@@ -129,16 +127,16 @@ func (x *searcher) count(c *candidate) {
 	}
 }
 
-func (x *searcher) textOf(c *candidate) string { return x.text(c.ref)[c.start:c.end] }
+func (c *candidate) text() string { return c.of.Text[c.start:c.end] }
 
-// text is the text of a block, which may have to be decoded first.
-func (x *searcher) text(ref transcript.BlockRef) string {
-	text, ok := x.texts[ref]
-	if !ok {
-		text = conv.Readable(x.s.block(ref))
-		x.texts[ref] = text
+// block is a block of the conversation, whose text may have to be decoded first.
+func (x *searcher) block(ref transcript.BlockRef) *Block {
+	b := x.blocks[ref]
+	if b == nil {
+		b = x.s.blockAt(ref)
+		x.blocks[ref] = b
 	}
-	return text
+	return b
 }
 
 // weigh sets what the words of the query are worth in each candidate: a mean of the store's
@@ -171,7 +169,7 @@ func (x *searcher) weigh(list []candidate) {
 		}
 		own, theirs = own+sums[i], theirs+c.score
 		c.weight = x.weightOf(c)
-		c.bonus = lineWeight*x.bestLine(c) + contextWeight*x.contextOf(c.ref)
+		c.bonus = lineWeight*x.bestLine(c) + contextWeight*x.contextOf(c.of)
 	}
 	for i := range list {
 		c := &list[i]
@@ -205,14 +203,13 @@ func (x *searcher) lineValue(c *candidate, i int) float64 {
 }
 
 // contextOf is what the words add that say what a call or its result is about.
-func (x *searcher) contextOf(ref transcript.BlockRef) float64 {
-	bf := x.s.Facts().Block(ref)
-	if bf.Call == 0 {
+func (x *searcher) contextOf(b *Block) float64 {
+	if b.Entry == nil {
 		return 0
 	}
 	sum := 0.0
 	seen := make([]bool, len(x.Words))
-	for w := range search.Words(x.s.Ledger().Entry(int(bf.Call)).Args) {
+	for w := range search.Words(b.Entry.Args) {
 		if k, ok := x.Index[w]; ok && !seen[k] {
 			seen[k] = true
 			sum += x.rarity[k]
@@ -226,13 +223,13 @@ func (x *searcher) distinct(list []candidate) []candidate {
 	newest := make(map[string]int) // by what is shown, place in out
 	var out []candidate
 	for _, c := range list {
-		key := plainLines(x.textOf(&c))
+		key := plainLines(c.text())
 		at, seen := newest[key]
 		switch {
 		case !seen:
 			newest[key] = len(out)
 			out = append(out, c)
-		case out[at].ref.Message < c.ref.Message:
+		case out[at].of.Message < c.of.Message:
 			c.same = out[at].same + 1
 			out[at] = c
 		default:
@@ -256,7 +253,7 @@ func plainLines(text string) string {
 // that is chosen are passed over.
 func (x *searcher) pick(list []candidate) []candidate {
 	var out []candidate
-	sources := make(map[transcript.BlockRef]bool)
+	sources := make(map[*Block]bool)
 	worth := slices.Repeat([]float64{1}, len(x.Words)) // of a word, after the hits so far
 	for {
 		best, at := 0.0, -1
@@ -271,10 +268,10 @@ func (x *searcher) pick(list []candidate) []candidate {
 		c := list[at]
 		c.score = best
 		list = slices.Delete(list, at, at+1)
-		if slices.ContainsFunc(out, c.overlaps) || len(sources) == x.r.Hits && !sources[c.ref] {
+		if slices.ContainsFunc(out, c.overlaps) || len(sources) == x.r.Hits && !sources[c.of] {
 			continue
 		}
-		if sources[c.ref] = true; len(out) == mostPlaces {
+		if sources[c.of] = true; len(out) == mostPlaces {
 			break
 		}
 		for k, n := range c.has {
@@ -297,8 +294,8 @@ func (x *searcher) worthOf(c *candidate, worth []float64) float64 {
 
 // weightOf is what the place of a candidate in the conversation makes it count.
 func (x *searcher) weightOf(c *candidate) float64 {
-	weight := 1 + recentWeight*float64(c.ref.Message)/float64(len(x.s.Facts()))
-	if x.s.Shown != nil && x.s.Shown(c.ref) {
+	weight := 1 + recentWeight*float64(c.of.Message-1)/float64(x.messages)
+	if x.folded && c.of.Visible {
 		weight *= visibleWeight
 	}
 	switch {
@@ -308,12 +305,10 @@ func (x *searcher) weightOf(c *candidate) float64 {
 	default: // models quote what they look for, and much that is no phrase
 		weight *= unquoted
 	}
-	bf := x.s.Facts().Block(c.ref)
-	asks := bf.Kind == transcript.KindToolCall || bf.Kind == transcript.KindThinking
-	if bf.Call > 0 {
-		e := x.s.Ledger().Entry(int(bf.Call))
-		asks = asks && !(ledger.IsFileCall(&e) && e.Effective()) // a change tells what it did
-		if e.SupersededBy > 0 && bf.Kind == transcript.KindToolResult {
+	asks := c.of.Kind == transcript.KindToolCall || c.of.Kind == transcript.KindThinking
+	if e := c.of.Entry; e != nil {
+		asks = asks && !(ledger.IsFileCall(e) && e.Effective()) // a change tells what it did
+		if e.SupersededBy > 0 && c.of.Kind == transcript.KindToolResult {
 			weight *= staleWeight
 		}
 	}
@@ -346,5 +341,5 @@ func (f *Finder) isReceipt(bf *transcript.BlockFacts) bool {
 }
 
 func (c candidate) overlaps(o candidate) bool {
-	return c.ref == o.ref && c.start < o.end && o.start < c.end
+	return c.of == o.of && c.start < o.end && o.start < c.end
 }

@@ -45,7 +45,7 @@ func (f *Finder) file(spec string, r recall.UnfoldRequest) (recall.Unfolded, err
 	}
 	if u.Call > 0 {
 		at := f.Ledger().Entry(u.Call).Call.Message
-		u.Message, u.Turn = at+1, turnOf(f.Facts(), at)
+		u.Message, u.Turn = at+1, f.turnOf(at)
 	}
 	switch {
 	case r.Diff:

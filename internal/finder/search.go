@@ -22,9 +22,7 @@ type Asker = func(query, words string, n int) ([]store.Hit, error)
 // reads the whole conversation for words that are nearly those of the query.
 func (f *Finder) Search(ctx context.Context, r recall.SearchRequest, ask Asker) (recall.SearchResult, error) {
 	f = f.reading(ctx)
-	r.Hits = cmp.Or(max(r.Hits, 0), 24)
-	r.Around = max(cmp.Or(r.Around, 2), 0)
-	r.Budget = cmp.Or(r.Budget, 2_500)
+	r = withDefaults(r)
 	var res recall.SearchResult
 	budget := r.Budget
 	for i, q := range r.Queries {
@@ -50,18 +48,33 @@ func (f *Finder) Search(ctx context.Context, r recall.SearchRequest, ask Asker) 
 	return res, nil
 }
 
+func withDefaults(r recall.SearchRequest) recall.SearchRequest {
+	r.Hits = cmp.Or(max(r.Hits, 0), 24)
+	r.Around = max(cmp.Or(r.Around, 2), 0)
+	r.Budget = cmp.Or(r.Budget, 2_500)
+	return r
+}
+
 // places asks for windows and ranks what they hold.
 func (x *searcher) places(ask Asker) ([]foundPlace, error) {
-	n := searchCandidates
-	if x.Narrows() {
-		n = narrowCandidates
+	hits, err := ask(x.asked, x.Asked, x.candidates())
+	var list []candidate
+	for _, h := range hits {
+		list = append(list, x.split(h)...)
 	}
-	hits, err := ask(x.asked, x.Asked, n)
-	found := x.rank(hits)
+	found := x.rank(list)
 	if err == nil && len(found) == 0 && x.Bare {
 		found = x.newest()
 	}
 	return found, err
+}
+
+// candidates is how many windows are ranked.
+func (x *searcher) candidates() int {
+	if x.Narrows() {
+		return narrowCandidates
+	}
+	return searchCandidates
 }
 
 // newest shows the beginnings of the newest blocks that a query without words admits.
@@ -74,8 +87,9 @@ func (x *searcher) newest() []foundPlace {
 			if asks || bf.Handle == 0 || x.s.isHead(i) || !x.s.admits(&x.Narrow, ref, bf) {
 				continue
 			}
-			t := linesOf(x.text(ref))
-			c := candidate{ref: ref, to: min(t.len(), firstLines), score: 1}
+			of := x.block(ref)
+			t := linesOf(of.Text)
+			c := candidate{of: of, to: min(t.len(), firstLines), score: 1}
 			if c.to == 0 {
 				continue
 			}
@@ -124,7 +138,7 @@ func (x *searcher) split(h store.Hit) []candidate {
 			continue
 		}
 		c := candidate{
-			ref: ref, score: h.Score,
+			of: x.block(ref), score: h.Score,
 			from: max(h.From-at.line, 0), to: min(h.To-at.line, at.lines),
 			start: max(h.Start-at.start, 0), end: min(h.End-at.start, at.bytes),
 		}
@@ -160,7 +174,7 @@ func (x *searcher) layoutOf(i int) []spot {
 	var spots []spot
 	var at spot
 	for b, block := range x.s.message(i).Blocks().All() {
-		txt := x.text(transcript.BlockRef{Message: i, Block: b})
+		txt := x.block(transcript.BlockRef{Message: i, Block: b}).Text
 		at.lines, at.bytes = text.LineCount(txt), len(txt)
 		at.damaged = len(transcript.BlockText(block)) != int(x.s.Facts()[i].Blocks[b].Bytes)
 		spots = append(spots, at)

@@ -17,7 +17,7 @@ import (
 // source describes a place. It leaves out how large a stretch of messages is, which only its
 // text tells.
 func (f *Finder) source(p transcript.Place, handle string) recall.Source {
-	src := recall.Source{Handle: handle, Message: p.Start + 1, Turn: turnOf(f.Facts(), p.Start)}
+	src := recall.Source{Handle: handle, Message: p.Start + 1, Turn: f.turnOf(p.Start)}
 	if p.Block < 0 && p.End == p.Start+1 {
 		src.What = fmt.Sprintf("message %d", p.End)
 		return src

@@ -7,6 +7,7 @@ import (
 
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/fold/lever"
+	"github.com/pleat-dev/pleat/internal/finder"
 	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/tokens"
 	"github.com/pleat-dev/pleat/transcript"
@@ -37,6 +38,8 @@ type Session interface {
 	// Answer answers a call to a recall tool by the tool's own name, without a program's prefix. Handled is
 	// false if there is no such tool.
 	Answer(ctx context.Context, tool, input string) (text string, isError, handled bool)
+	// Blocks gives visit every block that a search can find, in order, and returns how many messages there are.
+	Blocks(ctx context.Context, visit func(*finder.Block)) (messages int, err error)
 	// LedgerText lists the calls that the filter selects in at most budget tokens; 0 if there is no limit.
 	LedgerText(f ledger.Filter, budget int) string
 	// UserWords returns what people said in the session, and the task list.

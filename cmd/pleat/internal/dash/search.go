@@ -23,6 +23,8 @@ type searchPage struct {
 	Left     int    // older sessions that were not searched
 	Late     bool   // the time was over before all of them were searched: the search goes on at Older
 	Older    string // address of the search in the sessions that are left
+	Some     int    // sessions that have only some of the words
+	Any      string // address of the search that shows those
 	Problems int
 	In       string // the session that is searched; empty: all
 	Most     int    // places of a session that are shown
@@ -92,7 +94,6 @@ func (m marker) mark(line string, match bool) (list []stretch) {
 
 // The limits of one search.
 const (
-	searchSessions = 100
 	// Of the first part; a part in which none could be searched gets twice as much.
 	searchTime   = 700 * time.Millisecond
 	searchHits   = 5  // of a session, if all are searched
@@ -122,12 +123,15 @@ func (h *Handler) search(r *http.Request, f *frame) error {
 	from, try := max(number(q.Get("from")), 0), min(max(number(q.Get("try")), 0), 6)
 	ctx, stop := context.WithTimeout(r.Context(), searchTime<<try)
 	defer stop()
-	found, err := h.o.Library.Search(ctx, library.Filter{Offset: from, Limit: searchSessions}, p.request(f.Query))
+	found, err := h.o.Library.Search(ctx, library.Filter{Offset: from, Any: q.Has("any")}, p.request(f.Query))
 	if err != nil && (r.Context().Err() != nil || ctx.Err() == nil) {
 		return err
 	}
 	for _, in := range found.Found {
 		p.add(in.Info, in.Result, false) // what is folded shows on its page
+	}
+	if found.Some > 0 {
+		p.Some, p.Any = found.Some, link("search", "q", f.Query, "any", 1)
 	}
 	p.Searched, p.Problems, p.Left = from+found.Searched, len(found.Problems), found.Left+found.Unsearched
 	done := found.Searched + p.Problems
@@ -135,7 +139,7 @@ func (h *Handler) search(r *http.Request, f *frame) error {
 		try = -1
 	}
 	if p.Late = err != nil; p.Left > 0 {
-		p.Older = link("search", "q", f.Query, "from", from+done, "try", try+1)
+		p.Older = link("search", "q", f.Query, "from", from+done, "try", try+1, "any", q.Get("any"))
 	}
 	return nil
 }

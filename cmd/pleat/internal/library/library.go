@@ -52,6 +52,7 @@ type Options struct {
 	Tenant string
 	Logger *slog.Logger // nil: nothing is logged
 
+	Index    string              // the file that searches are answered from; "": every session is read
 	Aside    bool                // what is searched in files is not given to the store
 	Progress func(done, all int) // of a search; nil: nobody waits
 }
@@ -168,6 +169,7 @@ type Filter struct {
 	Limit   int  // at most so many; 0: all
 	Count   bool // read every session that is returned and count its tokens
 	Plain   bool // do not look into files: no titles, projects or problems
+	Any     bool // of a search: also sessions that have only some of the words, where others have all
 	Last    bool // rehearsals come behind all other sessions, as they do for "last"
 }
 

@@ -31,6 +31,7 @@ type Results struct {
 	Searched   int     // sessions
 	Left       int     // older sessions that the filter's limit left out
 	Unsearched int     // sessions within the limit that ctx ended before
+	Some       int     // sessions that have only some of the words, where others have all
 	Problems   []error // why sessions could not be searched
 }
 
@@ -39,70 +40,101 @@ type Results struct {
 func (l *Library) Search(ctx context.Context, f Filter, r recall.SearchRequest) (out Results, err error) {
 	f.Plain = true // only what has hits is looked into
 	p, err := l.List(ctx, f)
-	out = Results{Left: max(p.Total-len(p.Sessions)-f.Offset, 0), Unsearched: len(p.Sessions)}
+	left := max(p.Total-len(p.Sessions)-f.Offset, 0)
 	if err != nil {
-		return out, err
+		return Results{Left: left, Unsearched: len(p.Sessions)}, err
 	}
-	words := WordsOf(strings.Join(r.Queries, " "))
-	told, most := make(map[string]bool), math.MaxInt
+	most := math.MaxInt
 	if r.Budget < 0 && r.Hits > 0 {
 		most = r.Hits
 		r.Hits++ // tells whether there are more
 	}
-	in := func(info Info, r recall.SearchRequest) error {
-		found, err := l.searchIn(ctx, info, r)
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		out.Unsearched--
-		if err != nil {
-			out.Problems = append(out.Problems, fmt.Errorf("session %s was not searched: %w", info.ID, err))
-			return nil
-		}
-		out.Searched++
-		if found.once(told, most); len(found.Result.Answers) > 0 {
-			out.Found = append(out.Found, found)
-		}
-		return nil
-	}
-	var without []Info // they have none of the words, and one may have a word that is near
-	for i, info := range p.Sessions {
-		if l.o.Progress != nil {
-			l.o.Progress(i, len(p.Sessions))
-		}
-		have, failed := l.queriesIn(ctx, info, r.Queries)
-		if failed == nil && len(have) == 0 {
-			without = append(without, info)
-			continue
-		}
-		if r := r; failed == nil {
-			r.Queries = have
-			err = in(info, r)
-		} else {
-			err = in(info, r) // which says why
-		}
-		if err != nil {
-			break
+	scan := l.o.Index == ""
+	if !scan {
+		out, err = l.searchIndex(ctx, p.Sessions, f.Any, r)
+		if scan = err != nil && ctx.Err() == nil; scan {
+			l.o.Logger.Warn("there is no search index: every session is read", "error", err)
 		}
 	}
-	guess := slices.ContainsFunc(r.Queries, func(q string) bool { return query.Read(q).Guesses() }) && !r.Strict && len(out.Found) == 0
-	for _, info := range without {
-		if out.Unsearched--; err == nil && guess && info.File == "" {
-			out.Unsearched++
-			err = in(info, r)
-		} else {
-			out.Searched++
-		}
+	if scan {
+		out, err = l.searchEach(ctx, p.Sessions, r)
 	}
-	slices.SortStableFunc(out.Found, func(a, b Found) int { return cmp.Compare(b.fit(words), a.fit(words)) })
+	guesses := func(q string) bool { return query.Read(q).Guesses() }
+	if err == nil && len(out.Found) == 0 && !r.Strict && slices.ContainsFunc(r.Queries, guesses) {
+		err = l.guess(ctx, p.Sessions, r, &out)
+	}
+	out.Left = left
+	out.order(WordsOf(strings.Join(r.Queries, " ")), most, f.Any || len(r.Queries) > 1)
 	return out, err
 }
 
-// once leaves out hits that were told before, those that nobody asked for, and answers without hits.
-func (f *Found) once(told map[string]bool, most int) {
+// searchEach searches the sessions one after the other.
+func (l *Library) searchEach(ctx context.Context, list []Info, r recall.SearchRequest) (out Results, err error) {
+	for i, info := range list {
+		if l.o.Progress != nil {
+			l.o.Progress(i, len(list))
+		}
+		ask := r
+		have, err := l.queriesIn(ctx, info, r.Queries)
+		if err == nil {
+			ask.Queries = have
+		}
+		if len(ask.Queries) > 0 { // of one that failed it says why
+			err = l.searchIn(ctx, info, ask, &out)
+		}
+		if ctx.Err() != nil {
+			out.Unsearched = len(list) - i
+			return out, ctx.Err()
+		}
+		if err == nil {
+			out.Searched++
+		}
+	}
+	return out, nil
+}
+
+// guess searches the sessions of the store, in which nothing was found, for words that are near those of the
+// queries.
+func (l *Library) guess(ctx context.Context, list []Info, r recall.SearchRequest, out *Results) error {
+	for _, info := range list {
+		if info.File != "" {
+			continue
+		}
+		if err := l.searchIn(ctx, info, r, out); err != nil {
+			out.Searched--
+		}
+		if ctx.Err() != nil {
+			out.Unsearched++
+		}
+	}
+	return ctx.Err()
+}
+
+// order puts what was found in order, tells what several sessions have of the newest, and leaves out what nobody
+// asked for: more hits than most, and, unless any is set, sessions that have only some of the words where others
+// have all.
+func (out *Results) order(words Words, most int, any bool) {
+	told := make(map[string]bool)
+	for i := range out.Found {
+		out.Found[i].once(words, told, most)
+	}
+	out.Found = slices.DeleteFunc(out.Found, func(f Found) bool { return len(f.Result.Answers) == 0 })
+	slices.SortStableFunc(out.Found, func(a, b Found) int { return cmp.Compare(b.fit(words), a.fit(words)) })
+	if n := slices.IndexFunc(out.Found, func(f Found) bool { return !words.all(f.fit(words)) }); n > 0 && !any {
+		out.Some += len(out.Found) - n
+		out.Found = out.Found[:n]
+	}
+}
+
+// once leaves out hits that were told before, by their handle or their lines, those that nobody asked for, and
+// answers without hits. Hits with most of the words come first.
+func (f *Found) once(words Words, told map[string]bool, most int) {
 	var answers []recall.SearchAnswer
 	for _, a := range f.Result.Answers {
-		a.Hits = slices.DeleteFunc(a.Hits, func(h recall.SearchHit) bool { return told[h.Handle] })
+		a.Hits = slices.DeleteFunc(a.Hits, func(h recall.SearchHit) bool { return told[h.Handle] || told[shownText(h)] })
+		if most < math.MaxInt {
+			slices.SortStableFunc(a.Hits, func(a, b recall.SearchHit) int { return words.Has(b) - words.Has(a) })
+		}
 		if len(a.Hits) > most {
 			a.Hits, f.More = a.Hits[:most], true
 		}
@@ -112,7 +144,7 @@ func (f *Found) once(told map[string]bool, most int) {
 	}
 	for _, a := range answers {
 		for _, h := range a.Hits {
-			told[h.Handle] = true
+			told[h.Handle], told[shownText(h)] = true, true
 		}
 	}
 	f.Result.Answers = answers
@@ -171,24 +203,50 @@ func (l *Library) queriesInFile(info Info, queries []string) (have []string, err
 	return have, err
 }
 
-// searchIn searches one of several sessions.
-func (l *Library) searchIn(ctx context.Context, info Info, r recall.SearchRequest) (Found, error) {
+// searchIn searches one of several sessions. What fails is one of the problems, and of the results once.
+func (l *Library) searchIn(ctx context.Context, info Info, r recall.SearchRequest, out *Results) error {
+	in := l
 	if info.File != "" && l.o.Aside {
-		f, _ := l.fileNow(info.ID)
-		f.whole = true
-		l = New(Options{Store: store.NewMemory()})
-		l.files[info.ID] = f
+		in = l.aside(info)
 	}
-	s, err := l.open(ctx, info)
-	if err != nil {
-		return Found{}, err
+	s, err := in.open(ctx, info)
+	found := Found{Info: info}
+	if err == nil {
+		found.Result, err = s.Search(ctx, r)
 	}
-	result, err := s.Search(ctx, r)
+	if err == nil && len(found.Result.Answers) > 0 {
+		found.Info, err = in.about(ctx, info)
+	}
+	if err == nil {
+		out.Found = append(out.Found, found)
+	} else if ctx.Err() == nil {
+		out.fail(info, err)
+	}
+	return err
+}
+
+// about completes what is known of a session.
+func (l *Library) about(ctx context.Context, info Info) (Info, error) {
 	list := []Info{info}
-	if err == nil && len(result.Answers) > 0 {
-		err = l.look(ctx, list, glance)
+	err := l.look(ctx, list, glance)
+	return list[0], err
+}
+
+// fail says once why a session was not searched.
+func (out *Results) fail(info Info, err error) {
+	err = fmt.Errorf("session %s was not searched: %w", info.ID, err)
+	if !slices.ContainsFunc(out.Problems, func(p error) bool { return p.Error() == err.Error() }) {
+		out.Problems = append(out.Problems, err)
 	}
-	return Found{Info: list[0], Result: result}, err
+}
+
+// aside is a library of one file, whose session it keeps in memory.
+func (l *Library) aside(info Info) *Library {
+	f, _ := l.fileNow(info.ID)
+	f.whole = true
+	one := New(Options{Store: store.NewMemory()})
+	one.files[info.ID] = f
+	return one
 }
 
 // Apart returns a search result for somebody who does not see the session's view.

@@ -175,6 +175,7 @@ func (s server) searchAll(ctx context.Context, a arguments) (string, error) {
 		return "", errors.New("search needs queries: words to look for")
 	}
 	f := a.filter(200)
+	f.Any = true
 	r, err := s.lib.Search(ctx, f, recall.SearchRequest{Queries: a.Queries, Hits: 4, Budget: foundTokens})
 	if err != nil {
 		return "", err
