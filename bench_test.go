@@ -156,7 +156,7 @@ func longSession(tokens int) []transcript.Message {
 	add := func(m ...transcript.Message) {
 		for _, m := range m {
 			for _, b := range m.Blocks().All() {
-				size += len(blockText(b))
+				size += len(transcript.BlockText(b))
 			}
 		}
 		msgs = append(msgs, m...)

@@ -176,23 +176,11 @@ func (c *engineCase) exact() {
 			c.fatal("unfold ", f.Handle, " gave other bytes")
 		}
 		if f.Block >= 0 {
-			if want := blockText(c.said[f.Start].Blocks().At(f.Block)); u.Whole != want {
+			if want := transcript.BlockText(c.said[f.Start].Blocks().At(f.Block)); u.Whole != want {
 				c.fatal("unfold ", f.Handle, " is not the block")
 			}
 		}
 	}
-}
-
-func blockText(b transcript.Block) string {
-	switch b := b.(type) {
-	case transcript.Text:
-		return b.Text.String()
-	case transcript.ToolCall:
-		return b.Input.String()
-	case transcript.ToolResult:
-		return b.Text()
-	}
-	return ""
 }
 
 // TestEngine runs random conversations: mostly small ones, where the edges are, and some
