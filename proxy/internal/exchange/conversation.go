@@ -23,12 +23,13 @@ import (
 )
 
 // conversation is a session and what the proxy knows about it. The key, behind and pool stay as
-// they are; mu guards the rest, and is held while models answer and stores write. What has to be
-// known without waiting for that is in its slot of the pool.
+// they are, and the pool guards the slot; mu guards the rest, and is held while models answer and stores
+// write. What has to be known without waiting for that is in the slot.
 type conversation struct {
 	key    store.SessionKey
 	behind *behind.Store
 	pool   *pool // nil if it is not kept in memory
+	slot   slot
 
 	mu      sync.Mutex
 	sess    *pleat.Session
@@ -156,9 +157,9 @@ func (c *conversation) describe() (Status, int64) {
 func (c *conversation) publish() {
 	if c.pool != nil {
 		status, weight := c.describe()
-		c.pool.update(c, func(s *slot) {
-			c.pool.weight.Add(weight - s.weight)
-			s.status, s.weight, s.newest = status, weight, c.track.Newest
+		c.pool.update(c, func() {
+			c.pool.weight.Add(weight - c.slot.weight)
+			c.slot.status, c.slot.weight, c.slot.newest = status, weight, c.track.Newest
 		})
 	}
 }

@@ -114,19 +114,18 @@ func TestLegal(t *testing.T) {
 func TestIndexIsBounded(t *testing.T) {
 	p := newPool(1, new(sync.WaitGroup))
 	of := func(name string, n int) indexKey { return indexKey{prefix: transcript.HashOf(fmt.Sprint(name, n))} }
-	add := func(name string) *slot {
+	add := func(name string) *conversation {
 		c := &conversation{key: store.SessionKey{Session: name}, sess: openSession(t), behind: new(behind.Store)}
 		p.keep(c, lineage.Scope{})
-		s := p.slots[c.key]
 		for n := range 3 * indexed {
-			p.remember(s, of(name, n))
-			p.remember(s, of(name, n)) // an epoch marks its request again
+			p.remember(c, of(name, n))
+			p.remember(c, of(name, n)) // an epoch marks its request again
 		}
-		return s
+		return c
 	}
-	s := add("one")
-	if len(p.index) != indexed || len(s.indexed) != indexed {
-		t.Errorf("%d prefixes of a conversation, %d in the index; want %d", len(s.indexed), len(p.index), indexed)
+	c := add("one")
+	if len(p.index) != indexed || len(c.slot.indexed) != indexed {
+		t.Errorf("%d prefixes of a conversation, %d in the index; want %d", len(c.slot.indexed), len(p.index), indexed)
 	}
 	if _, ok := p.index[of("one", 3*indexed-1)]; !ok {
 		t.Error("the newest is not in the index")

@@ -20,17 +20,16 @@ type pool struct {
 	closing *sync.WaitGroup // sessions that are being closed
 
 	mu      sync.Mutex
-	slots   map[store.SessionKey]*slot
-	uses    int                    // of all slots
+	kept    map[store.SessionKey]*conversation
+	uses    int                    // of all conversations
 	leaving map[*conversation]bool // no longer there, but perhaps not yet in the store
-	index   map[indexKey]*slot
-	weight  atomic.Int64 // of all slots; written under the lock
+	index   map[indexKey]*conversation
+	weight  atomic.Int64 // of all conversations; written under the lock
 }
 
-// slot is a conversation in the pool, with what is known of it without its lock.
+// slot is what the pool knows of a conversation, under its own lock.
 type slot struct {
-	conv    *conversation
-	used    int        // what the pool had counted when the slot was last used
+	used    int        // what the pool had counted when the conversation was last used
 	indexed []indexKey // oldest first
 	newest  lineage.LastExchange
 	status  Status
@@ -44,8 +43,8 @@ type indexKey struct {
 
 func newPool(most int, closing *sync.WaitGroup) *pool {
 	return &pool{
-		most: most, closing: closing, slots: make(map[store.SessionKey]*slot),
-		leaving: make(map[*conversation]bool), index: make(map[indexKey]*slot),
+		most: most, closing: closing, kept: make(map[store.SessionKey]*conversation),
+		leaving: make(map[*conversation]bool), index: make(map[indexKey]*conversation),
 	}
 }
 
@@ -57,8 +56,8 @@ func (p *pool) lookup(
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for i, h := range slices.Backward(prefixes) {
-		if s, ok := p.index[indexKey{s, h}]; ok {
-			return s.conv, i + 1, s.newest
+		if c, ok := p.index[indexKey{s, h}]; ok {
+			return c, i + 1, c.slot.newest
 		}
 	}
 	return nil, 0, newest
@@ -68,59 +67,57 @@ func (p *pool) lookup(
 func (p *pool) get(key store.SessionKey) *conversation {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	s := p.slots[key]
-	if s == nil {
-		return nil
+	c := p.kept[key]
+	if c != nil {
+		p.use(c)
 	}
-	p.use(s)
-	return s.conv
+	return c
 }
 
-// use makes a slot the one that was used last. The caller holds the lock.
-func (p *pool) use(s *slot) {
+// use makes a conversation the one that was used last. The caller holds the lock.
+func (p *pool) use(c *conversation) {
 	p.uses++
-	s.used = p.uses
+	c.slot.used = p.uses
 }
 
-// oldest returns the slot that was used least recently.
-func (p *pool) oldest() *slot {
-	all := slices.Collect(maps.Values(p.slots))
-	return slices.MinFunc(all, func(a, b *slot) int { return cmp.Compare(a.used, b.used) })
+// oldest returns the conversation that was used least recently.
+func (p *pool) oldest() *conversation {
+	all := slices.Collect(maps.Values(p.kept))
+	return slices.MinFunc(all, func(a, b *conversation) int { return cmp.Compare(a.slot.used, b.slot.used) })
 }
 
 // update changes the slot of a conversation, unless that was dropped meanwhile.
-func (p *pool) update(c *conversation, change func(s *slot)) {
+func (p *pool) update(c *conversation, change func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if s := p.slots[c.key]; s != nil && s.conv == c {
-		change(s)
+	if p.kept[c.key] == c {
+		change()
 	}
 }
 
 // keep puts a conversation into memory, and drops the least recently used one. If another
 // request was faster, its conversation is returned: two of them would write past each other.
 func (p *pool) keep(c *conversation, scope lineage.Scope) *conversation {
-	status, weight := c.describe() // nobody else has it yet
+	c.slot.status, c.slot.weight = c.describe() // nobody else has it yet
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if other := p.slots[c.key]; other != nil {
-		if _, err := other.conv.behind.Ahead(); err == nil {
+	if other := p.kept[c.key]; other != nil {
+		if _, err := other.behind.Ahead(); err == nil {
 			p.closing.Go(func() { _ = c.sess.Close() }) // it only waits
-			return other.conv
+			return other
 		}
 		p.drop(other)
 	}
-	s := &slot{conv: c, status: status, weight: weight}
-	p.use(s)
-	p.weight.Add(weight)
-	p.slots[c.key], c.pool = s, p
+	p.use(c)
+	p.weight.Add(c.slot.weight)
+	p.kept[c.key], c.pool = c, p
 	bySeq := func(a, b transcript.Hash) int {
 		return cmp.Compare(c.track.Requests[a].Seq, c.track.Requests[b].Seq)
 	}
 	for _, h := range slices.SortedFunc(maps.Keys(c.track.Requests), bySeq) {
-		p.remember(s, indexKey{scope, h})
+		p.remember(c, indexKey{scope, h})
 	}
-	for len(p.slots) > p.most {
+	for len(p.kept) > p.most {
 		p.drop(p.oldest())
 	}
 	return c
@@ -128,13 +125,12 @@ func (p *pool) keep(c *conversation, scope lineage.Scope) *conversation {
 
 // lost takes a conversation out of memory that has what the store has not: it is read anew
 // with its next request.
-func (p *pool) lost(c *conversation) { p.update(c, p.drop) }
+func (p *pool) lost(c *conversation) { p.update(c, func() { p.drop(c) }) }
 
 // drop takes a conversation out of memory and closes its session, without waiting for
 // that. Requests that are under way can still use it. The caller holds the lock.
-func (p *pool) drop(s *slot) {
-	c := s.conv
-	p.weight.Add(-s.weight)
+func (p *pool) drop(c *conversation) {
+	p.weight.Add(-c.slot.weight)
 	p.leaving[c] = true
 	p.closing.Go(func() {
 		_ = c.behind.Wait(context.Background()) // its error is logged
@@ -146,8 +142,8 @@ func (p *pool) drop(s *slot) {
 		c.mu.Unlock()
 		_ = sess.Close() // it only waits
 	})
-	delete(p.slots, c.key)
-	p.forget(s, len(s.indexed))
+	delete(p.kept, c.key)
+	p.forget(c, len(c.slot.indexed))
 }
 
 // shrink drops conversations until the rest has at most a weight, except the newest, which is
@@ -155,7 +151,7 @@ func (p *pool) drop(s *slot) {
 func (p *pool) shrink(most int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for p.weight.Load() > most && len(p.slots) > 1 {
+	for p.weight.Load() > most && len(p.kept) > 1 {
 		p.drop(p.oldest())
 	}
 }
@@ -163,8 +159,8 @@ func (p *pool) shrink(most int64) {
 func (p *pool) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, s := range p.slots {
-		p.drop(s)
+	for _, c := range p.kept {
+		p.drop(c)
 	}
 }
 
@@ -173,10 +169,8 @@ func (p *pool) close() {
 func (p *pool) written(ctx context.Context, all bool) error {
 	p.mu.Lock()
 	list := slices.Collect(maps.Keys(p.leaving))
-	for _, s := range p.slots {
-		if all {
-			list = append(list, s.conv)
-		}
+	if all {
+		list = slices.AppendSeq(list, maps.Values(p.kept))
 	}
 	p.mu.Unlock()
 	for _, c := range list {
@@ -191,12 +185,12 @@ func (p *pool) written(ctx context.Context, all bool) error {
 func (p *pool) statuses() []Status {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	newestFirst := func(a, b *slot) int {
-		return cmp.Or(b.status.Last.Compare(a.status.Last), cmp.Compare(b.used, a.used))
+	newestFirst := func(a, b *conversation) int {
+		return cmp.Or(b.slot.status.Last.Compare(a.slot.status.Last), cmp.Compare(b.slot.used, a.slot.used))
 	}
-	out := make([]Status, 0, len(p.slots))
-	for _, s := range slices.SortedFunc(maps.Values(p.slots), newestFirst) {
-		out = append(out, s.status)
+	out := make([]Status, 0, len(p.kept))
+	for _, c := range slices.SortedFunc(maps.Values(p.kept), newestFirst) {
+		out = append(out, c.slot.status)
 	}
 	return out
 }
@@ -206,21 +200,21 @@ func (p *pool) statuses() []Status {
 const indexed = 256
 
 // remember puts a prefix of a conversation into the index. The caller holds the lock.
-func (p *pool) remember(s *slot, k indexKey) {
-	if p.index[k] == s {
+func (p *pool) remember(c *conversation, k indexKey) {
+	if p.index[k] == c {
 		return
 	}
-	p.index[k] = s
-	s.indexed = append(s.indexed, k)
-	p.forget(s, len(s.indexed)-indexed)
+	p.index[k] = c
+	c.slot.indexed = append(c.slot.indexed, k)
+	p.forget(c, len(c.slot.indexed)-indexed)
 }
 
 // forget takes the n oldest prefixes of a conversation out of the index.
-func (p *pool) forget(s *slot, n int) {
+func (p *pool) forget(c *conversation, n int) {
 	for ; n > 0; n-- {
-		if k := s.indexed[0]; p.index[k] == s {
+		if k := c.slot.indexed[0]; p.index[k] == c {
 			delete(p.index, k)
 		}
-		s.indexed = s.indexed[1:]
+		c.slot.indexed = c.slot.indexed[1:]
 	}
 }

@@ -161,7 +161,7 @@ func (rw *Rewriter) storeMark(
 	if err := c.record(ctx, labels, m, rw.o.Now(), news...); err != nil {
 		return err
 	}
-	rw.pool.update(c, func(s *slot) { rw.pool.remember(s, indexKey{t.req.from.Scope, prefix}) })
+	rw.pool.update(c, func() { rw.pool.remember(c, indexKey{t.req.from.Scope, prefix}) })
 	return nil
 }
 
