@@ -9,12 +9,11 @@ import (
 	"sync"
 	"time"
 
-	"github.com/pleat-dev/pleat/internal/inside"
-
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/fold/lever"
 	"github.com/pleat-dev/pleat/internal/behind"
+	"github.com/pleat-dev/pleat/internal/inside"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/proxy/internal/lineage"
 	"github.com/pleat-dev/pleat/store"

@@ -10,10 +10,9 @@ import (
 	"regexp"
 	"slices"
 
-	"github.com/pleat-dev/pleat/internal/inside"
-
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/internal/inside"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/proxy/internal/lineage"
 	"github.com/pleat-dev/pleat/proxy/internal/protocol"
