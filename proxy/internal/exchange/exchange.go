@@ -47,10 +47,11 @@ type exchange struct {
 	held    int64 // of the memory for what is under way
 }
 
-// request is a request of a client as it was decoded, and who sends it.
+// request is a request of a client as it was decoded, who sends it, and what happens to it.
 type request struct {
 	*protocol.Request // nil if it was not understood
 	from              lineage.Caller
+	report            *Report
 }
 
 // RoundTrip sends a request to where its URL says, rewritten if it is one of ours.
@@ -60,6 +61,7 @@ func (rw *Rewriter) RoundTrip(r *http.Request) (*http.Response, error) {
 		return rw.unknown(r)
 	}
 	x := &exchange{rw: rw, in: r, on: on, report: Report{Format: on.Format, Began: rw.o.Now()}}
+	x.req.report = &x.report
 	x.ctx, x.cancel = context.WithCancelCause(r.Context())
 	x.idle = time.AfterFunc(rw.o.Timeout, func() { x.cancel(httpbody.ErrIdle) })
 	resp, err := x.run(at)
@@ -267,8 +269,8 @@ func (x *exchange) sendReport(err error) {
 	r.Took, r.Err, r.Hidden, r.Retried = x.rw.o.Now().Sub(r.Began), cmp.Or(err, r.Err), x.hidden, x.retried > 0
 	if t := x.turn; t != nil {
 		r.Hidden -= t.resumed
-		r.Session, r.Folded, r.Epochs, r.Forked, r.Snapshot = t.key, t.folded, t.epochs, t.forked, t.meter
-		if r.Stored = t.stored; t.conv != nil {
+		r.Session, r.Folded, r.Snapshot = t.key, t.folded, t.meter
+		if t.conv != nil {
 			r.Session = t.conv.key
 		}
 	}

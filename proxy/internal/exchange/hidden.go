@@ -156,8 +156,6 @@ func (rw *Rewriter) onTurn(ctx context.Context, t *turn, do func(*conversation) 
 			return err
 		}
 		next.hidden, next.key, next.mode = t.hidden, t.key, t.mode
-		next.epochs += t.epochs
-		next.forked = next.forked || t.forked
 		*t = *next
 	}
 }

@@ -84,7 +84,7 @@ func (rw *Rewriter) recall(ctx context.Context, t *turn, tool, input string) (te
 	epoch := sess.Snapshot().Epoch
 	text, failed, _ = inside.Of(sess).Answer(ctx, tool, input)
 	if tool == recall.ToolCompact || tool == recall.ToolSnip {
-		t.epochs += sess.Snapshot().Epoch - epoch
+		t.req.report.Epochs += sess.Snapshot().Epoch - epoch
 	}
 	reaches := tool == recall.ToolUnfold || tool == recall.ToolSearch || tool == recall.ToolLedger
 	for range mostBefore {

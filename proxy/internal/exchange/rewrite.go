@@ -31,9 +31,6 @@ type turn struct {
 	mark    lineage.Mark         // of the request
 	resumed int                  // of its hidden rounds, those of an exchange before that did not end
 	hidden  []transcript.Message // of its hidden rounds: in the transcript after the mark
-	forked  bool
-	epochs  int
-	stored  int // results, when they came
 	folded  bool
 	meter   fold.Snapshot
 	size    client
@@ -91,7 +88,7 @@ func (rw *Rewriter) rewrite(
 	if err != nil {
 		return nil, p, err
 	}
-	if t.epochs > 0 {
+	if req.report.Epochs > 0 {
 		c.wroteOne()
 	}
 	ttl := c.setup.cache.TTL
@@ -146,7 +143,7 @@ func (rw *Rewriter) store(ctx context.Context, t *turn, p *lineage.Place) error 
 		}
 		news, t.mark.Seq = nil, m.Seq
 	}
-	t.stored = len(c.sess.Folds()) - folds
+	req.report.Stored = len(c.sess.Folds()) - folds
 	return nil
 }
 
@@ -175,7 +172,7 @@ func (t *turn) view(make func(*pleat.Session) (transcript.View, error)) (transcr
 	}
 	if err == nil {
 		t.meter = s.Snapshot()
-		t.epochs += t.meter.Epoch - before
+		t.req.report.Epochs += t.meter.Epoch - before
 	}
 	return v, err
 }

@@ -50,7 +50,6 @@ func (rw *Rewriter) begin(ctx context.Context, req request, resume bool) (*turn,
 func (rw *Rewriter) enter(
 	ctx context.Context, key store.SessionKey, req request, resume bool,
 ) (*turn, *conversation, error) {
-	forked := false
 	for left := make(map[store.SessionKey]bool); !left[key]; {
 		left[key] = true
 		c, err := rw.open(ctx, key, req)
@@ -60,12 +59,9 @@ func (rw *Rewriter) enter(
 		t, p, err := rw.rewrite(ctx, c, req, resume)
 		if errors.Is(err, lineage.ErrDiverged) {
 			if t, key, err = rw.findOther(ctx, c, p, req, resume); err == nil && t == nil {
-				forked = forked || key != rw.following(req)
+				req.report.Forked = req.report.Forked || key != rw.following(req)
 				continue
 			}
-		}
-		if err == nil {
-			t.forked = forked
 		}
 		return t, c, err
 	}
