@@ -133,6 +133,12 @@ func (a *Allotment) digest(page int) int {
 	return max(min(page, mostDigest, a.afford()-words, left-words), min(page, left)/2, leastDigest)
 }
 
+// beyond is how much longer than so many tokens a model's digest may be with only the newest round and
+// people's words beside it.
+func (a *Allotment) beyond(digest int) int {
+	return a.goal - a.d.Fixed - a.d.Kept - aroundPage - min(a.shown(), a.words()) - digest
+}
+
 // Size is how many tokens a page may come to in so much room: people's words may take more
 // than their part of it, or of what a model's digest leaves.
 func (a *Allotment) Size(r PageRoom) int {

@@ -170,6 +170,7 @@ func (a Ask) Check() error {
 type Need struct {
 	Start, End int    // messages that it tells of
 	Room       int    // tokens; 0: as many as the model gives
+	Spare      int    // tokens beyond Room for which the rest of the view gives way
 	Focus      string // what it should favour; empty: nothing in particular
 	Ask        Ask    // how the model is asked
 	In         Set    // the folds of the levers before the one that needs it

@@ -264,11 +264,14 @@ func (p Pages) Fill(ctx context.Context) error {
 		worth = part{1, 20} // of the goal: less room is not worth another page
 		most  = part{9, 10} // of what is left
 	)
-	const tries = 2 // what the user said may take more than was left
+	tries := 2 // what the user said may take more than was left
 	d := p.d
 	f, of := d.pages.last, d.pages.of
 	if f == nil || !d.lay.In.has(f) || d.pages.need != nil || d.pages.style.AsIs {
 		return nil
+	}
+	if f.By == "model" {
+		worth, tries = part{1, 50}, 6 // not all that is given is used, but the digest gave way to it
 	}
 	for try := 1; try <= tries; try++ {
 		if left := d.Goal - d.total; left >= worth.take(d.Goal) {
@@ -413,10 +416,13 @@ func (p Pages) Ask(a Allotment, start, end, shown int, ask Ask) bool {
 	if ask.AsIs && a.d.Page == 0 {
 		room = 0 // a summary is as long as the model makes it
 	}
+	spare := 0
 	if !ask.AsIs {
 		shorter := part{3, 5} // than what it replaces
-		room = min(a.digest(room), shorter.take(shown))
+		most := shorter.take(shown)
+		room = min(a.digest(room), most)
+		spare = max(min(a.beyond(room), most-room), 0)
 	}
-	d.pages.need = &Need{start, end, room, d.Focus, ask, d.lay.In.clone()}
+	d.pages.need = &Need{start, end, room, spare, d.Focus, ask, d.lay.In.clone()}
 	return true
 }

@@ -125,7 +125,7 @@ func (g Digest) pull(ctx context.Context, d *fold.Draft, l fold.Lever) error {
 		pages.Ask(a, start, end, d.TokensIn(start, end), g.Ask)
 		return nil
 	}
-	if asked := pages.Ask(a, f.Start, f.End, f.Before, g.Ask); asked || told != nil || !g.Fill {
+	if asked := pages.Ask(a, f.Start, f.End, f.Before, g.Ask); asked || !g.Fill {
 		return nil
 	}
 	return g.useRoom(ctx, d, before, l, end, style)
@@ -151,11 +151,15 @@ const oldest = "the oldest turns"
 
 // useRoom writes the page once more where it needed less than it was given: more of the
 // newest turns can stay, or where the next older ones are too large, the page can say more;
-// if it has nothing more to say, older turns stay with what is folded in them.
+// if it has nothing more to say, older turns stay with what is folded in them. Beside a model's digest
+// less room is left over.
 func (g Digest) useRoom(
 	ctx context.Context, d, before *fold.Draft, l fold.Lever, end int, style fold.PageStyle,
 ) error {
-	head := before.Marks().Head
+	head, by, least := before.Marks().Head, lastAdded(d).By, d.Goal/10
+	if by == "model" {
+		least = d.Goal / 50
+	}
 	for _, whole := range []bool{true, false} {
 		size := lastAdded(d).After
 		if !whole {
@@ -163,7 +167,7 @@ func (g Digest) useRoom(
 				return err
 			}
 		}
-		if d.Goal-d.Tokens() < d.Goal/10 {
+		if d.Goal-d.Tokens() < least {
 			return nil
 		}
 		earlier := digestEnd(before, head, end, size+size/20, whole)
@@ -171,11 +175,14 @@ func (g Digest) useRoom(
 			continue
 		}
 		c := before.Clone()
+		if by == "model" {
+			style.Room = c.Pages().Beside(g.allot(c), g.allot(c).Page, head, earlier)
+		}
 		f, err := c.Pages().Fold(ctx, head, earlier, l, oldest, style)
 		if err != nil {
 			return err
 		}
-		if f != nil && c.Tokens() <= d.Goal && c.Tokens() >= d.Tokens() {
+		if f != nil && f.By == by && c.Tokens() <= d.Goal && c.Tokens() >= d.Tokens() {
 			*d, end = *c, earlier
 		}
 	}

@@ -15,7 +15,9 @@ func (d *Digester) source(ctx context.Context, want fold.Need) (*summarizer.Sour
 	st := d.o.Journal.State()
 	system, tools := d.o.Head()
 	src := &summarizer.Source{
-		Need: summarizer.Need{Start: want.Start, End: want.End, Room: want.Room, Focus: want.Focus},
+		Need: summarizer.Need{
+			Start: want.Start, End: want.End, Room: want.Room, Spare: want.Spare, Focus: want.Focus,
+		},
 		Hash: st.SourceHash(want.Start, want.End), System: system, Tools: tools,
 		Calls: st.Ledger().Len(), Pins: st.Pins, Notes: append([]transcript.Note(nil), st.Notes...),
 		Said: st.Said(),

@@ -56,6 +56,7 @@ func newGateSource(src *Source, o digest.Options) *gateSource {
 
 type gateWants struct {
 	room     int    // tokens
+	gives    int    // tokens beyond them for which the view gives way
 	most     int    // tokens that are cut to the room, not refused; 0: any
 	replaces int    // tokens of the turns it stands for
 	prev     string // the earlier digest that it takes the place of
@@ -70,9 +71,10 @@ type gateResult struct {
 
 // The gate's measures.
 const (
-	cutSlack     = 2 // one that is longer by up to a half is cut; else a shorter one is asked for
-	mostStruck   = 4 // it is refused if more than a quarter was struck
-	mostInvented = 8 // or if more was invented, and more than one thing in 250 tokens
+	viewGives    = 10 // one that is longer by up to a tenth stays whole where what stands beside it can give way
+	cutSlack     = 2  // one that is longer by up to a half is cut; else a shorter one is asked for
+	mostStruck   = 4  // it is refused if more than a quarter was struck
+	mostInvented = 8  // or if more was invented, and more than one thing in 250 tokens
 )
 
 func (g *gateSource) check(txt string, w gateWants) gateResult {
@@ -112,7 +114,7 @@ func (g *gateSource) check(txt string, w gateWants) gateResult {
 	}
 	checked := strings.TrimSpace(out.String())
 	bare := w.count(checked)
-	r.text = cut(checked, w.room, w.count) // quotations may have grown
+	r.text = cut(checked, w.room+w.gives, w.count) // quotations may have grown
 	left := w.count(r.text)
 	invented := 0
 	for _, f := range r.findings {
@@ -125,7 +127,7 @@ func (g *gateSource) check(txt string, w gateWants) gateResult {
 		return find(digest.FoundEmpty, "nothing is left of it")
 	case invented > max(mostInvented, tokens/250) || (tokens-bare)*mostStruck > tokens && invented > 1:
 		return r
-	case left > w.room:
+	case left > w.room+w.gives:
 		return tooLong(left)
 	case left >= w.replaces:
 		return find(digest.FoundTooLong, "it is longer than the turns it stands for")

@@ -98,7 +98,7 @@ func (n *sourceText) hasNumber(t string) bool {
 	f, err := strconv.ParseFloat(t, 64)
 	has := func(v float64, digits int) bool { return n.numbers[strconv.FormatFloat(v, 'f', digits, 64)] }
 	switch {
-	case n.numbers[t], len(t) >= 7 && n.word(t, true): // a hash may begin with so many digits
+	case n.numbers[t], n.word(t, len(t) >= 7): // a hash may begin with so many digits
 		return true
 	case err != nil:
 		return false

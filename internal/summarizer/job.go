@@ -240,7 +240,13 @@ func (j *writer) ask(ctx context.Context, w wanted, req *model.Request) (string,
 		return text, found, err
 	}
 	room := j.Source.Need.Room
-	wants := gateWants{room: room, most: room + room/cutSlack, replaces: j.Source.Replaces, prev: j.prev, count: j.Count}
+	wants := gateWants{
+		room: room, gives: min(room/viewGives, j.Source.Need.Spare/2), most: room + room/cutSlack,
+		replaces: j.Source.Replaces, prev: j.prev, count: j.Count,
+	}
+	if j.Options.Tokens > 0 {
+		wants.gives = min(wants.gives, max(j.Options.Tokens-room, 0))
+	}
 	if w.rung == rungShorter {
 		wants.most = 0
 	}

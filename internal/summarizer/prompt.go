@@ -92,7 +92,7 @@ func (j *writer) digestText(w wanted) string {
 // to model and from subject to subject, by half and more, but a digest has nearly as many characters
 // a token as its conversation, and 7.9 a word.
 func (j *writer) size(tokens int) (words, signs int) {
-	sample := digestTask + j.Source.sample()
+	sample := strings.Join(strings.Fields(digestTask+j.Source.sample()), " ") // digests have no indentation
 	signs = tokens * utf8.RuneCountInString(sample) / max(j.Count(sample), 1) * 97 / 100
 	return signs * 10 / 79, signs
 }

@@ -17,6 +17,7 @@ import (
 type Need struct {
 	Start, End int // the messages Start ≤ i < End that it stands for
 	Room       int // tokens; with Trust, 0: as many as the model gives
+	Spare      int // tokens beyond it for which the rest of the view gives way
 	Focus      string
 }
 
