@@ -85,6 +85,37 @@ func TestEveryCommandIsExplained(t *testing.T) {
 	})
 }
 
+// The first list of commands is short, and so are those of flags. What they leave out is there.
+func TestHelpIsShort(t *testing.T) {
+	root := root(&term.Console{Getenv: os.Getenv})
+	commands := 1 // help
+	var flags []string
+	each(root, func(c *cobra.Command) {
+		if c.GroupID != "" {
+			commands++
+		}
+		hideSeldom(c)
+		listed := 1 // --help
+		c.Flags().VisitAll(func(f *pflag.Flag) {
+			flags = append(flags, f.Name, c.Name()+":"+f.Name)
+			if !f.Hidden {
+				listed++
+			}
+		})
+		if listed > 15 {
+			t.Errorf("%s --help lists %d flags", c.CommandPath(), listed)
+		}
+	})
+	if commands > 16 {
+		t.Errorf("help explains %d commands", commands)
+	}
+	for _, name := range seldom {
+		if !slices.Contains(flags, name) {
+			t.Errorf("no command has the flag %s", name)
+		}
+	}
+}
+
 func TestExitCodes(t *testing.T) {
 	for _, c := range []struct {
 		args string

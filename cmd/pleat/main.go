@@ -8,11 +8,9 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"regexp"
@@ -99,58 +97,15 @@ func root(p *term.Console) *cobra.Command {
 		}
 	}
 	group("start", "Start here:", demoCommand, statusCommand, setupCommand, doctorCommand)
-	group("work", "Keep an agent inside its window:", wrapCommand, proxyCommand, runCommand, mcpCommand, hookCommand)
+	group("work", "Keep an agent inside its window:", wrapCommand, proxyCommand, runCommand, hookCommand)
 	group("files", "Sessions:", sessionsCommand, usageCommand, showCommand, browseCommand, searchCommand,
 		compactCommand, unfoldCommand, dashCommand)
-	group("other", "Other:", benchCommand, configCommand)
-	root.AddCommand(ledgerCommand(p), storeCommand(p), versionCommand(p)) // named, not explained
+	// Of no group: help names them, and explains them if asked for all.
+	root.AddCommand(ledgerCommand(p), storeCommand(p), mcpCommand(p), benchCommand(p), configCommand(p), versionCommand(p))
 	root.SetHelpCommand(helpCommand(root))
-	root.SetHelpCommandGroupID("other")
+	root.SetHelpCommandGroupID("start")
 	each(root, func(c *cobra.Command) { completes(p, c) })
 	return root
-}
-
-// fitHelp lays help out for the terminal.
-func fitHelp(p *term.Console, root *cobra.Command) {
-	width, flags, help := 100, 100, root.HelpFunc()
-	if s := p.Screen(); s.Width < width { // also in a pipe, which may end on a terminal
-		width, flags = s.Width, 0 // refill breaks their lines
-	}
-	wrapped := fmt.Sprintf(".FlagUsagesWrapped %d", flags)
-	lists, rest, _ := strings.Cut(root.UsageTemplate(), "Additional Commands:") // those of no group
-	rest = "Also:" + strings.Replace(rest, "\n  {{rpad .Name .NamePadding }} {{.Short}}", " {{.Name}}", 1)
-	root.SetUsageTemplate(strings.ReplaceAll(lists+rest, ".FlagUsages", wrapped))
-	root.SetHelpFunc(func(c *cobra.Command, args []string) {
-		var text strings.Builder
-		c.SetOut(&text)
-		help(c, args)
-		c.SetOut(p.Stdout)
-		_, _ = io.WriteString(p.Stdout, term.Refill(text.String(), width))
-	})
-}
-
-// helpCommand is cobra's, with an error for what is no command.
-func helpCommand(root *cobra.Command) *cobra.Command {
-	return &cobra.Command{
-		Use: "help [COMMAND]", Short: "explain a command, with its flags and examples",
-		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) (list []string, _ cobra.ShellCompDirective) {
-			of, _, _ := root.Find(args)
-			for _, c := range of.Commands() {
-				list = append(list, c.Name()+"\t"+c.Short)
-			}
-			return list, cobra.ShellCompDirectiveNoFileComp
-		},
-		RunE: func(_ *cobra.Command, args []string) error {
-			c, rest, err := root.Find(args)
-			if err != nil || len(rest) > 0 {
-				word := args[len(args)-1]
-				hint := cmp.Or(term.DidYouMean("", word, names(c)), byFlag(c, word))
-				return term.UsageError(fmt.Sprintf("there is no command %q%s", strings.Join(args, " "), hint))
-			}
-			c.InitDefaultHelpFlag()
-			return c.Help()
-		},
-	}
 }
 
 // byFlag is a hint for who takes a flag of commands below c for a command.
@@ -222,7 +177,11 @@ func flagError(c *cobra.Command, err error) error {
 	if e, ok := errors.AsType[*pflag.NotExistError](err); ok {
 		var names []string
 		c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-		if name := e.GetSpecifiedName(); name == "port" && slices.Contains(names, "listen") {
+		name := e.GetSpecifiedName()
+		if name == "all" && c.Flags().Changed("help") {
+			return pflag.ErrHelp // which sees the whole command line
+		}
+		if name == "port" && slices.Contains(names, "listen") {
 			msg += " (did you mean --listen 127.0.0.1:PORT?)" // no name is near
 		} else {
 			msg += term.DidYouMean("--", name, names)
