@@ -40,12 +40,12 @@ var claudeTypes = []string{
 
 // readClaude reads a Claude Code log in two passes: an index of the tree, then the lines of
 // the conversation, joined into messages.
-func readClaude(l *Log, s *sink) error {
-	x, err := indexClaude(l)
+func readClaude(s *sink) error {
+	x, err := indexClaude(s.Log)
 	if err != nil {
 		return err
 	}
-	r := &claudeReader{log: l, sink: s, index: x}
+	r := &claudeReader{sink: s, index: x}
 	for _, nodes := range x.steps() {
 		if err := r.step(nodes); err != nil {
 			return err
@@ -55,8 +55,7 @@ func readClaude(l *Log, s *sink) error {
 }
 
 type claudeReader struct {
-	log   *Log
-	sink  *sink
+	*sink
 	index *claudeIndex
 	buf   []byte
 	// the message that is being assembled
@@ -69,7 +68,7 @@ type claudeReader struct {
 func (r *claudeReader) step(nodes []int) error {
 	first := r.index.nodes[nodes[0]]
 	r.rec = Record{Line: int(first.num), Sidechain: first.side, Abandoned: !first.on && !first.side}
-	info, opts := &r.log.info, r.log.opts
+	info, opts := &r.info, r.opts
 	if first.kind != markNode {
 		if r.rec.Sidechain {
 			info.Sidechain++
@@ -82,7 +81,7 @@ func (r *claudeReader) step(nodes []int) error {
 	}
 	switch first.kind {
 	case queuedNode:
-		v, err := r.log.reread(first, &r.buf)
+		v, err := r.reread(first, &r.buf)
 		if err != nil {
 			return err
 		}
@@ -92,7 +91,7 @@ func (r *claudeReader) step(nodes []int) error {
 		if notTyped(v) {
 			origin = transcript.OriginInjected
 		}
-		return r.sink.user(r.rec, origin, transcript.Say(text))
+		return r.user(r.rec, origin, transcript.Say(text))
 	case markNode:
 		return r.mark(first)
 	}
@@ -100,7 +99,7 @@ func (r *claudeReader) step(nodes []int) error {
 }
 
 func (r *claudeReader) mark(n node) error {
-	v, err := r.log.reread(n, &r.buf)
+	v, err := r.reread(n, &r.buf)
 	if err != nil {
 		return err
 	}
@@ -112,9 +111,9 @@ func (r *claudeReader) mark(n node) error {
 	c := Compaction{Line: int(n.num), Trigger: meta.get("trigger").str(), Partial: partial}
 	c.PreTokens = meta.get("preTokens").num()
 	if c.Trigger == "auto" && !partial && c.PreTokens > 0 && c.PreTokens <= ClaudeWindow {
-		r.log.info.Window = ClaudeWindow // it was full
+		r.info.Window = ClaudeWindow // it was full
 	}
-	r.sink.compaction(c)
+	r.compaction(c)
 	return nil
 }
 
@@ -123,7 +122,7 @@ func (r *claudeReader) message(nodes []int) error {
 	r.role, r.origin = "", transcript.OriginUnknown
 	var content value
 	for _, at := range nodes {
-		v, err := r.log.reread(r.index.nodes[at], &r.buf)
+		v, err := r.reread(r.index.nodes[at], &r.buf)
 		if err != nil {
 			return err
 		}
@@ -150,11 +149,11 @@ func (r *claudeReader) message(nodes []int) error {
 	}
 	r.rec.Message = r.rec.Message.WithOrigin(r.origin)
 	if r.origin == transcript.OriginSummary {
-		r.sink.summarized(r.rec.Line, r.rec.Message.Text())
+		r.summarized(r.rec.Line, r.rec.Message.Text())
 	}
 	rec := r.rec
 	r.rec = Record{} // whoever gets it may let go of it
-	return r.sink.add(rec)
+	return r.add(rec)
 }
 
 // refusal reports whether a block is a result in which Claude Code says that a person refused the call.
@@ -189,7 +188,7 @@ func (r *claudeReader) part(e value) (content value) {
 	case notTyped(e) || notTyped(a):
 		r.origin = transcript.OriginInjected
 	}
-	info := &r.log.info
+	info := &r.info
 	info.Dir = cmp.Or(info.Dir, e.get("cwd").str()) // where it began: a shell may go elsewhere
 	if version := e.get("version"); version.exists() {
 		info.Version = version.str()
@@ -231,7 +230,7 @@ func (r *claudeReader) assemble(content value) error {
 	open := `{"messages":[{"role":` + transcript.Plain(r.role).Literal() + `,"content":`
 	body, err := anthropic.Decode(slices.Concat([]byte(open), content.b, []byte("}]}")))
 	if err != nil {
-		return r.log.skip(damagedError{err}, r.rec.Line)
+		return r.skip(damagedError{err}, r.rec.Line)
 	}
 	r.rec.Message = body.Messages[0]
 	return nil

@@ -20,18 +20,17 @@ var clineFormat = format{
 }
 
 // readCline reads messages in the form of the Messages API, with times and usage of their own.
-func readCline(l *Log, s *sink) error {
-	l.info.SessionID = l.doc.get("sessionId").str()
-	l.info.Version = l.doc.get("origin", "version").str()
-	l.info.System = l.doc.get("system_prompt").str()
-	return l.each(l.doc.get("messages"), func(e value, num int) error {
-		m := e.keep()
+func readCline(s *sink) error {
+	s.info.SessionID = s.doc.get("sessionId").str()
+	s.info.Version = s.doc.get("origin", "version").str()
+	s.info.System = s.doc.get("system_prompt").str()
+	return s.each(s.doc.get("messages"), func(m value, num int) error {
 		rec := Record{Line: num, Time: m.get("ts").time()}
 		rec.Model = m.get("modelInfo", "id").str()
 		content := m.get("content")
 		switch m.get("role").str() {
 		case "assistant":
-			rec.Usage = m.get("metrics").usageOf("inputTokens", "cacheReadTokens", "cacheWriteTokens", "outputTokens")
+			rec.Usage = m.get("metrics").usageOf("inputTokens", "cacheReadTokens", "cacheWriteTokens", "outputTokens", "")
 			return s.answer(rec, plainBlocks(content))
 		case "user":
 			return clineUser(s, rec, content)
@@ -48,9 +47,7 @@ func clineUser(s *sink, rec Record, content value) error {
 		text := cmp.Or(b.get("text").str(), b.str())
 		switch {
 		case b.get("type").is("tool_result"):
-			if err := s.result(rec, clineResult(b)); err != nil {
-				return err
-			}
+			_ = s.result(rec, clineResult(b))
 		case b.get("type").is("image"):
 			said = append(said, plainBlock(b))
 		case text != "":
@@ -61,7 +58,7 @@ func clineUser(s *sink, rec Record, content value) error {
 }
 
 func clineResult(b value) transcript.ToolResult {
-	res := transcript.ToolResult{CallID: b.get("tool_use_id").str(), Error: b.get("is_error").isTrue()}
+	failed := b.get("is_error").isTrue()
 	var parts []transcript.Block
 	for p := range b.get("content").list() {
 		switch result := p.get("result"); {
@@ -71,13 +68,12 @@ func clineResult(b value) transcript.ToolResult {
 				head = query + "\n"
 			}
 			parts = append(parts, transcript.Text{Text: transcript.Plain(head + result.str())})
-			res.Error = res.Error || p.get("error").isString()
+			failed = failed || p.get("error").isString()
 		case p.isString():
 			parts = append(parts, transcript.Text{Text: p.content()})
 		case p.exists():
 			parts = append(parts, plainBlock(p))
 		}
 	}
-	res.Parts = transcript.BlocksOf(parts...)
-	return res
+	return resultOf(b.get("tool_use_id"), failed, parts...)
 }

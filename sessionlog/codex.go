@@ -44,21 +44,20 @@ var codexItems = []string{
 // codexReader reads rollouts. Response items are the conversation; events repeat them for a
 // screen and are read only for what the items do not say.
 type codexReader struct {
-	log   *Log
-	sink  *sink
+	*sink
 	held  []Record // the newest record and the results after it, to which later events may add
 	left  []stretch
 	total int // tokens of the session at the newest report
 	model string
 }
 
-func readCodex(l *Log, s *sink) error {
-	left, err := codexLeft(l.src)
+func readCodex(s *sink) error {
+	left, err := codexLeft(s.src)
 	if err != nil {
 		return err
 	}
-	r := &codexReader{log: l, sink: s, left: left}
-	if err := l.lines(r.line); err != nil {
+	r := &codexReader{sink: s, left: left}
+	if err := s.lines(r.line); err != nil {
 		return err
 	}
 	return r.release()
@@ -96,7 +95,7 @@ func (r *codexReader) line(ln line, e value) error {
 }
 
 func (r *codexReader) meta(v value) {
-	info := &r.log.info
+	info := &r.info
 	if info.SessionID != "" {
 		return // a fork repeats its origin's
 	}
@@ -138,16 +137,13 @@ func (r *codexReader) event(v value) {
 // used takes a report of usage. It comes after the answer or, in newer versions, after the
 // results of its calls. A report with the total of the one before it is that one again.
 func (r *codexReader) used(info value) {
-	r.log.info.Window = cmp.Or(info.get("model_context_window").num(), r.log.info.Window)
+	r.info.Window = cmp.Or(info.get("model_context_window").num(), r.info.Window)
 	total, u := info.get("total_token_usage", "total_tokens").num(), info.get("last_token_usage")
 	if len(r.held) == 0 || r.held[0].Message.Role() != transcript.RoleAssistant || total == r.total && total > 0 {
 		return
 	}
-	used := u.usageOf("input_tokens", "cached_input_tokens", "", "output_tokens")
-	if used != nil {
-		used.Reasoning = u.get("reasoning_output_tokens").num()
-	}
-	r.total, r.held[0].Usage = total, used
+	r.total = total
+	r.held[0].Usage = u.usageOf("input_tokens", "cached_input_tokens", "", "output_tokens", "reasoning_output_tokens")
 }
 
 func (r *codexReader) newest() *Record {
@@ -160,7 +156,7 @@ func (r *codexReader) newest() *Record {
 // compacted notes a compaction. Its replacement history repeats what the file has, so it is
 // read only if the file has nothing else.
 func (r *codexReader) compacted(ln line, v, stamp value) error {
-	first := len(r.held) == 0 && r.sink.n == 0
+	first := len(r.held) == 0 && r.n == 0
 	if err := r.release(); err != nil {
 		return err
 	}
@@ -169,7 +165,7 @@ func (r *codexReader) compacted(ln line, v, stamp value) error {
 		c.Opaque = c.Opaque || strings.HasPrefix(item.get("type").str(), "compaction")
 		if first {
 			if msg, err := wireMessage(item, openai.DecodeItem); err == nil {
-				_ = r.sink.add(Record{Message: msg, Time: stamp.time(), Line: ln.num})
+				_ = r.add(Record{Message: msg, Time: stamp.time(), Line: ln.num})
 			}
 		}
 	}
@@ -189,10 +185,10 @@ func (r *codexReader) release() error {
 	var err error
 	for _, rec := range r.held {
 		if rec.Abandoned {
-			r.log.info.Abandoned++
+			r.info.Abandoned++
 		}
-		if !rec.Abandoned || r.log.opts.Abandoned {
-			err = r.sink.add(rec)
+		if !rec.Abandoned || r.opts.Abandoned {
+			err = r.add(rec)
 		}
 	}
 	clear(r.held)

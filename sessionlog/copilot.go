@@ -14,27 +14,22 @@ var copilotFormat = format{
 	folders:       map[string][]string{".copilot/session-state": {"*/events.jsonl", "*.jsonl"}},
 	bytesPerToken: 10,
 	line:          func(e value) bool { return e.get("data").isObject() && strings.Contains(e.get("type").str(), ".") },
-	read:          func(l *Log, s *sink) error { return l.lines(copilotReader{l, s}.line) },
+	read:          func(s *sink) error { return s.lines(s.copilotLine) },
 }
 
-type copilotReader struct {
-	log  *Log
-	sink *sink
-}
-
-func (r copilotReader) line(ln line, e value) error {
+func (s *sink) copilotLine(ln line, e value) error {
 	typ, data := e.get("type"), e.get("data")
 	if !typ.isString() || !data.isObject() {
 		return errShape
 	}
 	rec := Record{Time: e.get("timestamp").time(), Line: ln.num, Sidechain: data.get("parentToolCallId").isString()}
 	if rec.Sidechain && (typ.is("user.message") || typ.is("assistant.message") || typ.is("tool.execution_complete")) {
-		r.log.info.Sidechain++
-		if !r.log.opts.Sidechains {
+		s.info.Sidechain++
+		if !s.opts.Sidechains {
 			return nil
 		}
 	}
-	info := &r.log.info
+	info := &s.info
 	switch typ.str() {
 	case "session.start", "session.resume":
 		if id := data.get("sessionId").str(); id != "" {
@@ -50,21 +45,21 @@ func (r copilotReader) line(ln line, e value) error {
 	case "system.message":
 		info.System = data.get("content").str()
 	case "user.message":
-		return r.user(rec, data)
+		return s.copilotUser(rec, data)
 	case "assistant.message":
-		return r.assistant(rec, data)
+		return s.copilotAnswer(rec, data)
 	case "tool.execution_complete":
-		return r.result(rec, data)
+		return s.copilotResult(rec, data)
 	case "session.compaction_complete":
 		c := Compaction{PreTokens: data.get("preCompactionTokens").num(), Summary: data.get("summaryContent").str()}
-		return r.sink.compacted(rec, c)
+		return s.compacted(rec, c)
 	}
 	return nil
 }
 
-// user splits a user message into what was typed and what the program put around it before
+// copilotUser splits a user message into what was typed and what the program put around it before
 // it was sent.
-func (r copilotReader) user(rec Record, data value) error {
+func (s *sink) copilotUser(rec Record, data value) error {
 	typed, sent := data.get("content").str(), data.get("transformedContent").str()
 	before, after, found := strings.Cut(sent, typed)
 	if !found || typed == "" {
@@ -78,17 +73,16 @@ func (r copilotReader) user(rec Record, data value) error {
 	}
 	put := func(text string, origin transcript.Origin) {
 		if text != "" {
-			_ = r.sink.user(rec, origin, transcript.Say(text))
+			_ = s.user(rec, origin, transcript.Say(text))
 		}
 	}
 	put(before, transcript.OriginInjected)
 	put(typed, origin)
 	put(after, transcript.OriginInjected)
-	return r.sink.err
+	return s.err
 }
 
-func (r copilotReader) assistant(rec Record, data value) error {
-	data = data.keep()
+func (s *sink) copilotAnswer(rec Record, data value) error {
 	var blocks []transcript.Block
 	think := transcript.Thinking{
 		Text: data.get("reasoningText").content(), Signature: data.get("reasoningOpaque").str(),
@@ -97,29 +91,24 @@ func (r copilotReader) assistant(rec Record, data value) error {
 		think.Redacted = think.Text.IsEmpty()
 		blocks = append(blocks, think)
 	}
-	if text := data.get("content").content(); !text.IsEmpty() {
-		blocks = append(blocks, transcript.Text{Text: text})
-	}
+	blocks = append(blocks, textBlocks(data.get("content"))...)
 	for call := range data.get("toolRequests").elems() {
 		blocks = append(blocks, callOf(call.get("toolCallId"), call.get("name"), call.get("arguments")))
 	}
-	rec.Model = cmp.Or(data.get("model").str(), r.log.info.Model)
+	rec.Model = cmp.Or(data.get("model").str(), s.info.Model)
 	if n := data.get("outputTokens").num(); n > 0 {
 		rec.Usage = &model.Usage{Output: n}
 	}
-	return r.sink.answer(rec, blocks)
+	return s.answer(rec, blocks)
 }
 
-func (r copilotReader) result(rec Record, data value) error {
-	id := data.get("toolCallId").str()
-	text := data.get("result", "content").str()
+func (s *sink) copilotResult(rec Record, data value) error {
+	text := data.get("result", "content")
 	failed := !data.get("success").isTrue()
 	if e := data.get("error"); failed && e.exists() {
-		if text = e.str(); e.isObject() {
-			text = e.get("message").str()
+		if text = e; e.isObject() {
+			text = e.get("message")
 		}
 	}
-	res := transcript.Result(id, text)
-	res.Error = failed
-	return r.sink.result(rec, res)
+	return s.result(rec, resultOf(data.get("toolCallId"), failed, transcript.Text{Text: text.content()}))
 }

@@ -17,11 +17,11 @@ var crushFormat = format{
 	agent:   "crush",
 	folders: map[string][]string{".crush": {"crush.db/*"}},
 	line:    rowOf("crush"),
-	read: func(l *Log, s *sink) error {
-		return l.rows(func(e, row value) {
-			l.info.Dir = strings.TrimSuffix(path.Dir(strings.ReplaceAll(e.get("file").str(), `\`, "/")), "/.crush")
+	read: func(s *sink) error {
+		return s.rows(func(e, row value) {
+			s.info.Dir = strings.TrimSuffix(path.Dir(strings.ReplaceAll(e.get("file").str(), `\`, "/")), "/.crush")
 			if !row.get("parent_session_id").exists() { // whose cost has that of its sub-agents
-				l.info.USD, _ = strconv.ParseFloat(row.get("cost").raw(), 64)
+				s.info.USD, _ = strconv.ParseFloat(row.get("cost").raw(), 64)
 			}
 		}, s.crushMessage)
 	},
@@ -32,7 +32,7 @@ func (s *sink) crushMessage(rec Record, _, row value) error {
 	if !parts.isArray() {
 		return errShape
 	}
-	rec.Time = row.get("created_at").seconds()
+	rec.Time = row.get("created_at").time()
 	answer := row.get("role").is("assistant")
 	var blocks, beside []transcript.Block // beside what was typed
 	for p := range parts.elems() {
@@ -55,9 +55,7 @@ func (s *sink) crushMessage(rec Record, _, row value) error {
 		case "tool_call":
 			blocks = append(blocks, callOf(data.get("id"), data.get("name"), data.get("input")))
 		case "tool_result":
-			if err := s.result(rec, crushResult(data)); err != nil {
-				return err
-			}
+			_ = s.result(rec, crushResult(data))
 		case "shell_command": // which a person ran
 			beside = append(beside, transcript.Say(fmt.Sprintf("$ %s\n%s\n(exit code %d)", data.get("command").str(),
 				data.get("output").str(), data.get("exit_code").num())))
@@ -81,9 +79,7 @@ func crushResult(data value) transcript.ToolResult {
 	if mime := data.get("mime_type").str(); strings.HasPrefix(mime, "image/") {
 		parts = append(parts, transcript.Image{MediaType: mime, Data: data.get("data").content()})
 	}
-	return transcript.ToolResult{
-		CallID: data.get("tool_call_id").str(), Parts: transcript.BlocksOf(parts...), Error: data.get("is_error").isTrue(),
-	}
+	return resultOf(data.get("tool_call_id"), data.get("is_error").isTrue(), parts...)
 }
 
 // crushText decodes an attached text, of which Crush makes an element when it asks the model.

@@ -57,7 +57,7 @@ type format struct {
 	// document reports whether a JSON value is a session, or a list of them.
 	document func(doc value) bool
 	// read hands the session's messages to the sink and sets the log's info.
-	read func(l *Log, s *sink) error
+	read func(s *sink) error
 }
 
 // formats are the formats, in the order in which they are tried. The first that fits wins,

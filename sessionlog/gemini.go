@@ -19,14 +19,13 @@ var geminiFormat = format{
 
 // readGemini reads a Gemini CLI session, in which an answer holds its calls and their
 // results.
-func readGemini(l *Log, s *sink) error {
-	l.info.SessionID = l.doc.get("sessionId").str()
-	l.info.Title = l.doc.get("summary").str()
-	return l.each(l.doc.get("messages"), func(e value, num int) error { return geminiMessage(s, e, Record{Line: num}) })
+func readGemini(s *sink) error {
+	s.info.SessionID = s.doc.get("sessionId").str()
+	s.info.Title = s.doc.get("summary").str()
+	return s.each(s.doc.get("messages"), func(m value, num int) error { return geminiMessage(s, m, Record{Line: num}) })
 }
 
-func geminiMessage(s *sink, e value, rec Record) error {
-	m := e.keep()
+func geminiMessage(s *sink, m value, rec Record) error {
 	rec.Time = m.get("timestamp").time()
 	switch m.get("type").str() {
 	case "user":
@@ -45,9 +44,7 @@ func geminiMessage(s *sink, e value, rec Record) error {
 
 func geminiAnswer(s *sink, rec Record, m value) error {
 	rec.Model = m.get("model").str()
-	u := m.get("tokens")
-	if rec.Usage = u.usageOf("input", "cached", "", "output"); rec.Usage != nil {
-		rec.Usage.Reasoning = u.get("thoughts").num()
+	if rec.Usage = m.get("tokens").usageOf("input", "cached", "", "output", "thoughts"); rec.Usage != nil {
 		rec.Usage.Output += rec.Usage.Reasoning
 	}
 	var blocks []transcript.Block
@@ -61,10 +58,9 @@ func geminiAnswer(s *sink, rec Record, m value) error {
 	blocks = append(blocks, geminiParts(m.get("content"))...)
 	var results []transcript.ToolResult
 	for c := range m.get("toolCalls").elems() {
-		call := callOf(c.get("id"), c.get("name"), c.get("args"))
-		blocks = append(blocks, call)
+		blocks = append(blocks, callOf(c.get("id"), c.get("name"), c.get("args")))
 		if res := c.get("result"); res.exists() {
-			results = append(results, geminiResult(call.ID, c.get("status").str(), res))
+			results = append(results, geminiResult(c.get("id"), c.get("status").str(), res))
 		}
 	}
 	return s.answer(rec, blocks, results...)
@@ -72,8 +68,8 @@ func geminiAnswer(s *sink, rec Record, m value) error {
 
 // geminiResult reads what went back to the model: parts, of which the first is the
 // response and others are what it refers to.
-func geminiResult(id, status string, v value) transcript.ToolResult {
-	res := transcript.ToolResult{CallID: id, Error: status == "error"}
+func geminiResult(id value, status string, v value) transcript.ToolResult {
+	failed := status == "error"
 	var parts []transcript.Block
 	for p := range v.list() {
 		response := p.get("functionResponse", "response")
@@ -82,15 +78,14 @@ func geminiResult(id, status string, v value) transcript.ToolResult {
 			parts = append(parts, transcript.Text{Text: response.get("output").content()})
 		case response.get("error").isString():
 			parts = append(parts, transcript.Text{Text: response.get("error").content()})
-			res.Error = true
+			failed = true
 		case response.exists():
 			parts = append(parts, transcript.Text{Text: transcript.Plain(response.raw())})
 		default:
 			parts = append(parts, geminiPart(p)...)
 		}
 	}
-	res.Parts = transcript.BlocksOf(parts...)
-	return res
+	return resultOf(id, failed, parts...)
 }
 
 // geminiParts decodes content: a string, one part or a list of them.

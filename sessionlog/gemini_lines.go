@@ -27,14 +27,14 @@ type geminiPlace struct {
 }
 
 type geminiReader struct {
-	log   *Log
+	*sink
 	known []geminiPlace
 	at    map[string]int // by id
 }
 
-func readGeminiLines(l *Log, s *sink) error {
-	r := geminiReader{log: l, at: make(map[string]int)}
-	if err := l.lines(r.line); err != nil {
+func readGeminiLines(s *sink) error {
+	r := geminiReader{sink: s, at: make(map[string]int)}
+	if err := s.lines(r.line); err != nil {
 		return err
 	}
 	var text []byte
@@ -42,14 +42,14 @@ func readGeminiLines(l *Log, s *sink) error {
 	read := int64(-1)
 	for _, p := range r.known {
 		if p.left {
-			l.info.Abandoned++
+			s.info.Abandoned++
 		}
-		if p.left && !l.opts.Abandoned {
+		if p.left && !s.opts.Abandoned {
 			continue
 		}
 		if p.line.off != read {
 			var err error
-			if text, err = l.src.again(&text, p.line.off, p.line.size); err != nil {
+			if text, err = s.src.again(&text, p.line.off, p.line.size); err != nil {
 				return err
 			}
 			whole, _ = parse(text) // which it was before
@@ -64,7 +64,7 @@ func readGeminiLines(l *Log, s *sink) error {
 				continue
 			}
 		}
-		if err := l.skip(geminiMessage(s, m, rec), rec.Line); err != nil {
+		if err := s.skip(geminiMessage(s, m, rec), rec.Line); err != nil {
 			return err
 		}
 	}
@@ -80,10 +80,10 @@ func (r *geminiReader) line(ln line, v value) error {
 	case v.get("$rewindTo").isString():
 		r.rewind(v.get("$rewindTo").str())
 	case set.isObject():
-		r.log.info.Title = cmp.Or(set.get("summary").str(), r.log.info.Title)
+		r.info.Title = cmp.Or(set.get("summary").str(), r.info.Title)
 		r.replace(ln, set.get("messages"))
 	case v.get("sessionId").isString():
-		r.log.info.SessionID, r.log.info.Title = v.get("sessionId").str(), v.get("summary").str()
+		r.info.SessionID, r.info.Title = v.get("sessionId").str(), v.get("summary").str()
 	default:
 		return errShape
 	}

@@ -13,22 +13,20 @@ var gooseFormat = format{
 	agent:   "goose",
 	folders: map[string][]string{".local/share/goose/sessions": {"sessions.db/*"}},
 	line:    rowOf("goose"),
-	read: func(l *Log, s *sink) error {
-		r := gooseReader{log: l, sink: s}
-		return l.rows(r.head, r.message)
+	read: func(s *sink) error {
+		r := gooseReader{sink: s}
+		return s.rows(r.head, r.message)
 	},
 }
 
 type gooseReader struct {
-	log   *Log
-	sink  *sink
-	model string
-
+	*sink
+	model   string
 	summary string // the newest
 }
 
 func (r *gooseReader) head(_, row value) {
-	info := &r.log.info
+	info := &r.info
 	info.Title = cmp.Or(row.get("name").str(), row.get("description").str())
 	info.Dir = row.get("working_dir").str()
 	r.model = row.get("model_config_json", "model_name").str()
@@ -45,16 +43,16 @@ func (r *gooseReader) message(rec Record, _, row value) error {
 	if !content.isArray() {
 		return errShape
 	}
-	rec.Time = row.get("created_timestamp").seconds()
+	rec.Time = row.get("created_timestamp").time()
 	agentOnly := sees.get("userVisible").raw() == "false"
 	answer := row.get("role").is("assistant")
 	switch {
 	case agentOnly && sees.get("agentVisible").raw() == "false":
 		return nil // a copy of it comes after a summary
 	case agentOnly && answer: // what Goose says to the model behind a summary of the conversation
-		r.sink.compaction(Compaction{Line: rec.Line, Summary: r.summary})
+		r.compaction(Compaction{Line: rec.Line, Summary: r.summary})
 		rec.Message = transcript.Assistant(transcript.Say(content.texts())).WithOrigin(transcript.OriginInjected)
-		return r.sink.add(rec)
+		return r.add(rec)
 	case agentOnly: // a summary of the conversation, or of calls and their results
 		r.summary = content.texts()
 		return r.sink.summary(rec, r.summary)
@@ -66,58 +64,48 @@ func (r *gooseReader) blocks(rec Record, content value, answer bool) error {
 	var blocks []transcript.Block
 	for p := range content.elems() {
 		switch p.get("type").str() {
-		case "text":
-			blocks = append(blocks, transcript.Text{Text: p.get("text").content()})
-		case "image":
-			blocks = append(blocks, transcript.Image{MediaType: p.get("mimeType").str(), Data: p.get("data").content()})
-		case "thinking":
-			blocks = append(blocks, transcript.Thinking{
-				Text: p.get("thinking").content(), Signature: p.get("signature").str(),
-			})
+		case "text", "image", "thinking":
+			blocks = append(blocks, plainBlock(p))
 		case "redactedThinking":
 			blocks = append(blocks, transcript.Thinking{Signature: p.get("data").str(), Redacted: true})
 		case "toolRequest", "frontendToolRequest":
 			call := p.get("toolCall", "value")
 			blocks = append(blocks, callOf(p.get("id"), call.get("name"), call.get("arguments")))
 		case "toolResponse":
-			if err := r.sink.result(Record{Line: rec.Line, Time: rec.Time}, gooseResult(p)); err != nil {
-				return err
-			}
+			_ = r.result(rec, gooseResult(p))
 		}
 	}
 	switch {
 	case len(blocks) == 0:
-		return r.sink.err
+		return r.err
 	case answer:
 		rec.Model = r.model
-		return r.sink.answer(rec, blocks)
+		return r.answer(rec, blocks)
 	}
-	return r.sink.user(rec, transcript.OriginUnknown, blocks...)
+	return r.user(rec, transcript.OriginUnknown, blocks...)
 }
 
 // gooseResult decodes the result of a call: its value is a list, or since 1.12 an object that has it.
 func gooseResult(p value) transcript.ToolResult {
-	id, result := p.get("id").str(), p.get("toolResult")
+	result := p.get("toolResult")
 	if result.get("status").is("error") {
-		return transcript.ErrorResult(id, result.get("error").str())
+		return transcript.ErrorResult(p.get("id").str(), result.get("error").str())
 	}
 	v := result.get("value")
 	list := v
 	if v.isObject() {
 		list = v.get("content")
 	}
-	res := transcript.ToolResult{CallID: id, Error: v.get("isError").isTrue()}
 	var parts []transcript.Block
 	for c := range list.elems() {
 		switch {
 		case c.get("type").is("image"):
-			parts = append(parts, transcript.Image{MediaType: c.get("mimeType").str(), Data: c.get("data").content()})
+			parts = append(parts, plainBlock(c))
 		case c.get("text").isString():
 			parts = append(parts, transcript.Text{Text: c.get("text").content()})
 		case c.get("resource", "text").isString():
 			parts = append(parts, transcript.Text{Text: c.get("resource", "text").content()})
 		}
 	}
-	res.Parts = transcript.BlocksOf(parts...)
-	return res
+	return resultOf(p.get("id"), v.get("isError").isTrue(), parts...)
 }

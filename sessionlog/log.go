@@ -95,15 +95,13 @@ func (l *Log) Info() Info { return l.info }
 func (l *Log) Records() iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		l.reset()
-		s := &sink{log: l, yield: yield}
+		s := &sink{Log: l, yield: yield}
 		for _, d := range l.broken {
 			l.report(d)
 		}
-		err := l.format.read(l, s)
-		if err == nil {
-			err = s.flush()
-		}
-		if err != nil && s.err == nil {
+		if err := l.format.read(s); err == nil {
+			s.flush()
+		} else if s.err == nil {
 			yield(Record{}, fmt.Errorf("read session: %w", err))
 		}
 	}

@@ -2,6 +2,7 @@ package sessionlog
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io/fs"
 	"path"
@@ -111,17 +112,17 @@ func openCodeParts(folder fs.FS, name string, newest int) (all []fs.FileInfo) {
 
 // readOpenCode reads an opencode export: messages of parts, in which a call and its
 // result are one part.
-func readOpenCode(l *Log, s *sink) error {
-	list := l.doc
-	if l.doc.isObject() {
-		info := l.doc.get("info")
-		l.info.Version = info.get("version").str()
-		l.info.SessionID = info.get("id").str()
-		l.info.Title = info.get("title").str()
-		l.info.Dir = info.get("directory").str()
-		list = l.doc.get("messages")
+func readOpenCode(s *sink) error {
+	list := s.doc
+	if s.doc.isObject() {
+		info := s.doc.get("info")
+		s.info.Version = info.get("version").str()
+		s.info.SessionID = info.get("id").str()
+		s.info.Title = info.get("title").str()
+		s.info.Dir = info.get("directory").str()
+		list = s.doc.get("messages")
 	}
-	return l.each(list, func(m value, num int) error {
+	return s.each(list, func(m value, num int) error {
 		info, parts := m.get("info"), m.get("parts")
 		if !info.isObject() || !parts.isArray() {
 			return errShape
@@ -132,7 +133,8 @@ func readOpenCode(l *Log, s *sink) error {
 
 func (s *sink) openCodeMessage(rec Record, info, parts value) error {
 	if info.get("role").is("assistant") {
-		return s.openCodeAnswer(rec, info, parts)
+		rec.Model = info.get("modelID").str()
+		return s.openCodeAnswer(rec, parts, info.get("summary").isTrue())
 	}
 	return s.openCodeUser(rec, parts)
 }
@@ -152,8 +154,7 @@ func (s *sink) openCodeUser(rec Record, parts value) error {
 		origin = o
 		blocks = append(blocks, b)
 	}
-	for part := range parts.elems() {
-		p := part.keep()
+	for p := range parts.elems() {
 		switch typ := p.get("type").str(); typ {
 		case "text":
 			o := transcript.OriginUnknown
@@ -181,9 +182,12 @@ func (s *sink) openCodeUser(rec Record, parts value) error {
 // a text part.
 func openCodeFile(p value) (transcript.Block, bool) {
 	mime := p.get("mime").str()
-	switch url := p.get("url").str(); {
+	switch {
 	case strings.HasPrefix(mime, "image/"):
-		img := transcript.ImageAt(url)
+		img := transcript.ImageAt(cmp.Or(p.get("url").str(), p.get("uri").str()))
+		if data := p.get("data"); data.isString() {
+			img = transcript.Image{Data: data.content()}
+		}
 		img.MediaType = mime
 		return img, true
 	case strings.HasPrefix(mime, "text/"), mime == "application/x-directory":
@@ -192,36 +196,31 @@ func openCodeFile(p value) (transcript.Block, bool) {
 	return transcript.Opaque{Type: "file", Raw: p.raw()}, true
 }
 
-func (s *sink) openCodeAnswer(rec Record, info value, parts value) error {
-	if info.get("summary").isTrue() {
-		return s.openCodeSummary(rec, parts)
-	}
-	rec.Model = info.get("modelID").str()
+// openCodeAnswer reads an answer, or one that stands for the compacted history.
+func (s *sink) openCodeAnswer(rec Record, parts value, summary bool) error {
 	var blocks []transcript.Block
 	var results []transcript.ToolResult
 	// A step is one answer of the model; a message may hold several.
 	step := func() {
-		_ = s.answer(rec, blocks, results...)
-		blocks, results, rec.Usage = nil, nil, nil
+		if !summary {
+			_ = s.answer(rec, blocks, results...)
+			blocks, results, rec.Usage = nil, nil, nil
+		}
 	}
-	for part := range parts.elems() {
-		p := part.keep()
-		switch typ := p.get("type").str(); typ {
+	for p := range parts.elems() {
+		switch p.get("type").str() {
 		case "step-start":
 			step()
 		case "text":
-			if text := p.get("text").content(); !text.IsEmpty() {
-				blocks = append(blocks, transcript.Text{Text: text})
-			}
+			blocks = append(blocks, textBlocks(p.get("text"))...)
 		case "reasoning":
 			if b, ok := openCodeReasoning(p); ok {
 				blocks = append(blocks, b)
 			}
 		case "tool":
-			state := p.get("state")
-			call := callOf(p.get("callID"), p.get("tool"), state.get("input"))
-			blocks = append(blocks, call)
-			if res, ok := openCodeResult(call.ID, state); ok {
+			id, state := either(p, "callID", "id"), p.get("state")
+			blocks = append(blocks, callOf(id, either(p, "tool", "name"), state.get("input")))
+			if res, ok := openCodeResult(id, state); ok {
 				results = append(results, res)
 			}
 		case "file":
@@ -232,14 +231,18 @@ func (s *sink) openCodeAnswer(rec Record, info value, parts value) error {
 			rec.Usage = openCodeUsage(p.get("tokens"))
 		}
 	}
-	step()
+	if step(); summary {
+		rec.Model = ""
+		words := transcript.Assistant(blocks...).Text()
+		s.summarized(rec.Line, words)
+		return s.summary(rec, words)
+	}
 	return s.err
 }
 
 func openCodeUsage(u value) *model.Usage {
-	used := u.usage("input", "cache.read", "cache.write", "output")
+	used := u.usage("input", "cache.read", "cache.write", "output", "reasoning")
 	if used != nil {
-		used.Reasoning = u.get("reasoning").num()
 		used.Output += used.Reasoning
 	}
 	return used
@@ -260,35 +263,26 @@ func openCodeReasoning(p value) (transcript.Thinking, bool) {
 	return think, !think.Text.IsEmpty() || think.Redacted
 }
 
-// openCodeResult decodes the result of a call that has ended.
-func openCodeResult(id string, state value) (transcript.ToolResult, bool) {
-	switch state.get("status").str() {
-	case "completed":
-		parts := []transcript.Block{transcript.Text{Text: state.get("output").content()}}
-		for p := range state.get("attachments").elems() {
-			if b, ok := openCodeFile(p); ok {
-				parts = append(parts, b)
-			}
-		}
-		return transcript.ToolResult{CallID: id, Parts: transcript.BlocksOf(parts...)}, true
-	case "error":
-		return transcript.ErrorResult(id, state.get("error").str()), true
+// openCodeResult decodes the result of a call that has ended: in databases of version 2 a list.
+func openCodeResult(id, state value) (transcript.ToolResult, bool) {
+	failed := state.get("status").is("error")
+	if !failed && !state.get("status").is("completed") {
+		return transcript.ToolResult{}, false
 	}
-	return transcript.ToolResult{}, false
-}
-
-// openCodeSummary reads the answer that stands for the compacted history.
-func (s *sink) openCodeSummary(rec Record, parts value) error {
-	var text []string
-	for p := range parts.elems() {
-		switch typ := p.get("type"); {
-		case typ.is("text"):
-			text = append(text, p.get("text").str())
-		case typ.is("step-finish"):
-			rec.Usage = openCodeUsage(p.get("tokens"))
+	var parts []transcript.Block
+	if output := state.get("output"); !failed && output.exists() {
+		parts = append(parts, transcript.Text{Text: output.content()})
+	}
+	for p := range either(state, "content", "attachments").elems() {
+		if text := p.get("text"); text.isString() {
+			parts = append(parts, transcript.Text{Text: text.content()})
+		} else if b, ok := openCodeFile(p); ok {
+			parts = append(parts, b)
 		}
 	}
-	words := strings.Join(text, "\n")
-	s.summarized(rec.Line, words)
-	return s.summary(rec, words)
+	if failed && len(parts) == 0 {
+		why := state.get("error")
+		return transcript.ErrorResult(id.str(), cmp.Or(why.str(), why.get("message").str())), true
+	}
+	return resultOf(id, failed, parts...), true
 }

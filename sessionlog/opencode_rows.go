@@ -1,8 +1,6 @@
 package sessionlog
 
 import (
-	"strings"
-
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -11,9 +9,9 @@ import (
 // a message and the column type its role.
 var openCodeRows = format{name: OpenCode, agent: "opencode", line: rowOf(OpenCode), read: readOpenCodeRows}
 
-func readOpenCodeRows(l *Log, s *sink) error {
-	return l.rows(func(_, row value) {
-		l.info.Version, l.info.Dir = row.get("version").str(), row.get("directory").str()
+func readOpenCodeRows(s *sink) error {
+	return s.rows(func(_, row value) {
+		s.info.Version, s.info.Dir = row.get("version").str(), row.get("directory").str()
 	}, func(rec Record, e, row value) error {
 		data := row.get("data")
 		if !data.isObject() {
@@ -25,7 +23,7 @@ func readOpenCodeRows(l *Log, s *sink) error {
 		}
 		for p := range e.get("parts").elems() {
 			if !p.isObject() { // reported, while the others are read
-				if err := l.skip(errShape, rec.Line); err != nil {
+				if err := s.skip(errShape, rec.Line); err != nil {
 					return err
 				}
 			}
@@ -40,7 +38,7 @@ func (s *sink) openCodeV2(rec Record, typ string, data value) error {
 	case "user":
 		blocks := []transcript.Block{text}
 		for f := range data.get("files").elems() {
-			if b, ok := openCodeV2File(f); ok {
+			if b, ok := openCodeFile(f); ok {
 				blocks = append(blocks, b)
 			}
 		}
@@ -60,68 +58,9 @@ func (s *sink) openCodeV2(rec Record, typ string, data value) error {
 		}
 		return s.compacted(rec, Compaction{Trigger: data.get("reason").str(), Summary: data.get("summary").str()})
 	case "assistant":
-		return s.openCodeV2Answer(rec, data)
+		rec.Model = data.get("model", "id").str()
+		rec.Usage = openCodeUsage(data.get("tokens"))
+		return s.openCodeAnswer(rec, data.get("content"), false)
 	}
 	return nil // what was switched to
-}
-
-func (s *sink) openCodeV2Answer(rec Record, data value) error {
-	rec.Model = data.get("model", "id").str()
-	rec.Usage = openCodeUsage(data.get("tokens"))
-	var blocks []transcript.Block
-	var results []transcript.ToolResult
-	for p := range data.get("content").elems() {
-		switch p.get("type").str() {
-		case "text":
-			if text := p.get("text").content(); !text.IsEmpty() {
-				blocks = append(blocks, transcript.Text{Text: text})
-			}
-		case "reasoning":
-			if text := p.get("text").content(); !text.IsEmpty() {
-				blocks = append(blocks, transcript.Thinking{Text: text})
-			}
-		case "tool":
-			state := p.get("state")
-			call := callOf(p.get("id"), p.get("name"), state.get("input"))
-			blocks = append(blocks, call)
-			if res, ok := openCodeV2Result(call.ID, state); ok {
-				results = append(results, res)
-			}
-		}
-	}
-	return s.answer(rec, blocks, results...)
-}
-
-// openCodeV2Result decodes the result of a call that has ended.
-func openCodeV2Result(id string, state value) (transcript.ToolResult, bool) {
-	failed := state.get("status").is("error")
-	if !failed && !state.get("status").is("completed") {
-		return transcript.ToolResult{}, false
-	}
-	var parts []transcript.Block
-	for c := range state.get("content").elems() {
-		if text := c.get("text"); text.isString() {
-			parts = append(parts, transcript.Text{Text: text.content()})
-		} else if b, ok := openCodeV2File(c); ok {
-			parts = append(parts, b)
-		}
-	}
-	if failed && len(parts) == 0 {
-		return transcript.ErrorResult(id, state.get("error", "message").str()), true
-	}
-	return transcript.ToolResult{CallID: id, Parts: transcript.BlocksOf(parts...), Error: failed}, true
-}
-
-// openCodeV2File decodes an attachment. It leaves out text files, as in the older form.
-func openCodeV2File(f value) (transcript.Block, bool) {
-	mime := f.get("mime").str()
-	if !strings.HasPrefix(mime, "image/") {
-		return openCodeFile(f)
-	}
-	img := transcript.ImageAt(f.get("uri").str())
-	if data := f.get("data"); data.isString() {
-		img = transcript.Image{Data: data.content()}
-	}
-	img.MediaType = mime
-	return img, true
 }

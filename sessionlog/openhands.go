@@ -33,23 +33,22 @@ func isOpenHands(e value) bool {
 // openHandsReader reads OpenHands events. An answer of the model that calls several tools is
 // several actions; observations answer actions.
 type openHandsReader struct {
-	log    *Log
-	sink   *sink
+	*sink
 	answer string         // the provider's id of the newest answer
 	calls  map[int]string // by the action's id
 }
 
-func readOpenHands(l *Log, s *sink) error {
-	r := &openHandsReader{log: l, sink: s, calls: make(map[int]string)}
-	list := l.doc
-	if l.doc.isObject() {
-		list = l.doc.get("history")
-		l.info.SessionID = l.doc.get("instance_id").str()
-		l.info.Model = l.doc.get("metadata", "llm_config", "model").str()
+func readOpenHands(s *sink) error {
+	r := &openHandsReader{sink: s, calls: make(map[int]string)}
+	list := s.doc
+	if s.doc.isObject() {
+		list = s.doc.get("history")
+		s.info.SessionID = s.doc.get("instance_id").str()
+		s.info.Model = s.doc.get("metadata", "llm_config", "model").str()
 	}
-	return l.each(list, func(e value, num int) error {
+	return s.each(list, func(e value, num int) error {
 		for e := range e.list() { // the first versions wrote pairs
-			if err := l.skip(r.event(e, num), num); err != nil {
+			if err := s.skip(r.event(e, num), num); err != nil {
 				return err
 			}
 		}
@@ -57,8 +56,7 @@ func readOpenHands(l *Log, s *sink) error {
 	})
 }
 
-func (r *openHandsReader) event(elem value, num int) error {
-	e := elem.keep()
+func (r *openHandsReader) event(e value, num int) error {
 	rec := Record{Line: num, Time: e.get("timestamp").time()}
 	action, observation := e.get("action").str(), e.get("observation").str()
 	switch {
@@ -67,10 +65,10 @@ func (r *openHandsReader) event(elem value, num int) error {
 	case action == "":
 		return errShape
 	case action == "system":
-		r.log.info.System = e.get("args", "content").str()
-		r.log.info.Tools = tools(e.get("args", "tools"))
+		r.info.System = e.get("args", "content").str()
+		r.info.Tools = tools(e.get("args", "tools"))
 	case action == "condensation":
-		return r.sink.compacted(rec, Compaction{Summary: e.get("args", "summary").str()})
+		return r.compacted(rec, Compaction{Summary: e.get("args", "summary").str()})
 	case e.get("tool_call_metadata").isObject():
 		return r.call(rec, e)
 	case action == "message":
@@ -88,7 +86,7 @@ func (r *openHandsReader) message(rec Record, e value) error {
 		blocks = append(blocks, transcript.ImageAt(u.str()))
 	}
 	if e.get("source").is("user") {
-		return r.sink.user(rec, transcript.OriginUnknown, blocks...)
+		return r.user(rec, transcript.OriginUnknown, blocks...)
 	}
 	return r.sink.answer(rec, blocks)
 }
@@ -117,8 +115,8 @@ func (r *openHandsReader) call(rec Record, e value) error {
 		blocks = append(blocks, callOf(meta.get("tool_call_id"), meta.get("function_name"), e.get("args")))
 	}
 	rec.Model = response.get("model").str()
-	u := response.get("usage")
-	rec.Usage = u.usageOf("prompt_tokens", "prompt_tokens_details.cached_tokens", "", "completion_tokens")
+	rec.Usage = response.get("usage").usageOf("prompt_tokens", "prompt_tokens_details.cached_tokens", "",
+		"completion_tokens", "")
 	return r.sink.answer(rec, blocks)
 }
 
@@ -132,12 +130,12 @@ func (r *openHandsReader) observation(rec Record, e value, kind string) error {
 		if kind == "agent_state_changed" || kind == "null" {
 			return nil
 		}
-		return r.sink.user(rec, transcript.OriginInjected, textBlocks(text)...)
+		return r.user(rec, transcript.OriginInjected, textBlocks(text)...)
 	}
 	res := transcript.ToolResult{CallID: id, Parts: transcript.BlocksOf(transcript.Text{Text: text.content()})}
 	code := e.get("extras", "metadata", "exit_code")
 	res.Error = kind == "error" || code.exists() && code.num() != 0 || strings.HasPrefix(text.str(), "ERROR:")
-	return r.sink.result(rec, res)
+	return r.result(rec, res)
 }
 
 func textBlocks(texts ...value) []transcript.Block {

@@ -22,16 +22,16 @@ var piFormat = format{
 }
 
 // readPi reads pi sessions. The first versions are linear, later ones are trees.
-func readPi(l *Log, s *sink) error {
-	return l.readTree(s, "id", "parentId", func(e value) (nodeKind, error) {
+func readPi(s *sink) error {
+	return s.readTree("id", "parentId", func(e value) (nodeKind, error) {
 		switch typ := e.get("type"); {
 		case !typ.isString(), typ.is("message") && !e.get("message").isObject():
 			return 0, errShape
 		case typ.is("session"):
-			l.info.Version = e.get("version").raw()
-			l.info.SessionID = e.get("id").str()
-			l.info.Dir = e.get("cwd").str()
-			l.info.Model = e.get("modelId").str()
+			s.info.Version = e.get("version").raw()
+			s.info.SessionID = e.get("id").str()
+			s.info.Dir = e.get("cwd").str()
+			s.info.Model = e.get("modelId").str()
 			return headNode, nil
 		case slices.Contains([]string{"message", "compaction", "branch_summary", "custom_message"}, typ.str()):
 			return userNode, nil
@@ -40,21 +40,21 @@ func readPi(l *Log, s *sink) error {
 	}, piLine)
 }
 
-func piLine(l *Log, s *sink, rec Record, e value) error {
+func piLine(s *sink, rec Record, e value) error {
 	rec.Time = e.get("timestamp").time()
 	switch e.get("type").str() {
 	case "message":
-		return piMessage(s, rec, e.get("message").keep())
+		return piMessage(s, rec, e.get("message"))
 	case "model_change":
-		l.info.Model = e.get("modelId").str()
+		s.info.Model = e.get("modelId").str()
 	case "session_info":
-		l.info.Title = e.get("name").str()
+		s.info.Title = e.get("name").str()
 	case "compaction":
 		return s.compacted(rec, Compaction{PreTokens: e.get("tokensBefore").num(), Summary: e.get("summary").str()})
 	case "branch_summary":
 		return s.summary(rec, e.get("summary").str())
 	case "custom_message":
-		return s.user(rec, transcript.OriginInjected, plainBlocks(e.get("content").keep())...)
+		return s.user(rec, transcript.OriginInjected, plainBlocks(e.get("content"))...)
 	}
 	return nil
 }
@@ -64,12 +64,10 @@ func piMessage(s *sink, rec Record, m value) error {
 	switch role := m.get("role").str(); role {
 	case "assistant":
 		rec.Model = m.get("model").str()
-		rec.Usage = m.get("usage").usage("input", "cacheRead", "cacheWrite", "output")
+		rec.Usage = m.get("usage").usage("input", "cacheRead", "cacheWrite", "output", "")
 		return s.answer(rec, blocks)
 	case "toolResult":
-		res := transcript.ToolResult{CallID: m.get("toolCallId").str(), Error: m.get("isError").isTrue()}
-		res.Parts = transcript.BlocksOf(blocks...)
-		return s.result(rec, res)
+		return s.result(rec, resultOf(m.get("toolCallId"), m.get("isError").isTrue(), blocks...))
 	case "bashExecution": // the person ran a command beside the conversation
 		text := fmt.Sprintf("Ran `%s`\n%s", m.get("command").str(), m.get("output").str())
 		return s.user(rec, transcript.OriginInjected, transcript.Say(text))

@@ -21,8 +21,8 @@ var qwenFormat = format{
 }
 
 // readQwen reads a Qwen Code session: a tree of lines, with Gemini's parts in their messages.
-func readQwen(l *Log, s *sink) error {
-	return l.readTree(s, "uuid", "parentUuid", func(e value) (nodeKind, error) {
+func readQwen(s *sink) error {
+	return s.readTree("uuid", "parentUuid", func(e value) (nodeKind, error) {
 		switch {
 		case !e.get("type").isString():
 			return 0, errShape
@@ -33,10 +33,9 @@ func readQwen(l *Log, s *sink) error {
 	}, qwenLine)
 }
 
-func qwenLine(l *Log, s *sink, rec Record, v value) error {
-	e := v.keep()
+func qwenLine(s *sink, rec Record, e value) error {
 	rec.Time = e.get("timestamp").time()
-	info := &l.info
+	info := &s.info
 	info.SessionID = cmp.Or(e.get("sessionId").str(), info.SessionID)
 	info.Version = cmp.Or(e.get("version").str(), info.Version)
 	info.Dir = cmp.Or(info.Dir, e.get("cwd").str())
@@ -50,20 +49,16 @@ func qwenLine(l *Log, s *sink, rec Record, v value) error {
 		return s.user(rec, origin, geminiParts(parts)...)
 	case "assistant":
 		rec.Model = e.get("model").str()
-		u := e.get("usageMetadata")
-		rec.Usage = u.usageOf("promptTokenCount", "cachedContentTokenCount", "", "candidatesTokenCount")
+		rec.Usage = e.get("usageMetadata").usageOf("promptTokenCount", "cachedContentTokenCount", "",
+			"candidatesTokenCount", "thoughtsTokenCount")
 		if rec.Usage != nil {
-			rec.Usage.Reasoning = u.get("thoughtsTokenCount").num()
 			rec.Usage.Output = max(rec.Usage.Output, rec.Usage.Reasoning)
 		}
 		return s.answer(rec, qwenAnswer(parts))
 	case "tool_result":
 		status := e.get("toolCallResult", "status").str()
 		for p := range parts.elems() {
-			id := p.get("functionResponse", "id").str()
-			if err := s.result(rec, geminiResult(id, status, p)); err != nil {
-				return err
-			}
+			_ = s.result(rec, geminiResult(p.get("functionResponse", "id"), status, p))
 		}
 	case "system":
 		if e.get("subtype").is("chat_compression") {
@@ -72,7 +67,7 @@ func qwenLine(l *Log, s *sink, rec Record, v value) error {
 			})
 		}
 	}
-	return nil
+	return s.err
 }
 
 // qwenAnswer reads the parts of an answer, in which thoughts are texts with a mark.

@@ -25,7 +25,6 @@ func (l *Log) rows(head func(e, row value), message func(rec Record, e, row valu
 			head(v, row)
 			return nil
 		}
-		v = v.keep()
-		return message(Record{Line: ln.num}, v, v.get("row"))
+		return message(Record{Line: ln.num}, v, row)
 	})
 }

@@ -10,7 +10,7 @@ import (
 // sink takes what a reader finds and hands it to the caller. It joins consecutive results:
 // those of one answer of the model are one message.
 type sink struct {
-	log     *Log
+	*Log
 	yield   func(Record, error) bool
 	n       int // records handed out
 	results []transcript.Block
@@ -27,7 +27,7 @@ func (s *sink) add(r Record) error {
 	if !slices.ContainsFunc(r.Message.Blocks().List(), says) {
 		return s.err
 	}
-	_ = s.flush()
+	s.flush()
 	return s.put(r)
 }
 
@@ -37,7 +37,7 @@ func (s *sink) put(r Record) error {
 	}
 	s.n++
 	if r.Model != "" && !r.Sidechain && !r.Abandoned {
-		s.log.info.Model = r.Model
+		s.info.Model = r.Model
 	}
 	if !s.yield(r, nil) {
 		s.err = errStop
@@ -47,8 +47,8 @@ func (s *sink) put(r Record) error {
 
 // result takes a tool result; r is its record without the message.
 func (s *sink) result(r Record, res transcript.ToolResult) error {
-	if len(s.results) > 0 && (r.Sidechain != s.pending.Sidechain || r.Abandoned != s.pending.Abandoned) {
-		_ = s.flush()
+	if r.Sidechain != s.pending.Sidechain || r.Abandoned != s.pending.Abandoned {
+		s.flush()
 	}
 	if len(s.results) == 0 {
 		s.pending = r
@@ -58,14 +58,13 @@ func (s *sink) result(r Record, res transcript.ToolResult) error {
 }
 
 // flush hands out the results that wait.
-func (s *sink) flush() error {
-	if len(s.results) == 0 {
-		return s.err
+func (s *sink) flush() {
+	if len(s.results) > 0 {
+		r := s.pending
+		r.Message = transcript.NewMessage(transcript.RoleTool, s.results...)
+		s.results = nil
+		_ = s.put(r) // s.err stays
 	}
-	r := s.pending
-	r.Message = transcript.NewMessage(transcript.RoleTool, s.results...)
-	s.results = nil
-	return s.put(r)
 }
 
 // compaction notes that the agent compacted before the next record.
@@ -73,12 +72,12 @@ func (s *sink) compaction(c Compaction) {
 	if c.At = s.n; len(s.results) > 0 {
 		c.At++
 	}
-	s.log.info.Compactions = append(s.log.info.Compactions, c)
+	s.info.Compactions = append(s.info.Compactions, c)
 }
 
 // summarized gives the newest compaction its summary.
 func (s *sink) summarized(line int, words string) {
-	all := s.log.info.Compactions
+	all := s.info.Compactions
 	for i, c := range slices.Backward(all) {
 		if !c.Partial && c.Summary == "" {
 			all[i].Summary = words
@@ -108,12 +107,12 @@ func (s *sink) user(r Record, origin transcript.Origin, blocks ...transcript.Blo
 // answer adds an answer of the model, and the results of its calls if its entry holds them.
 func (s *sink) answer(rec Record, blocks []transcript.Block, results ...transcript.ToolResult) error {
 	rec.Message = transcript.Assistant(blocks...)
-	err := s.add(rec)
+	_ = s.add(rec)
 	for _, res := range results {
 		_ = s.result(Record{Line: rec.Line, Time: rec.Time, Abandoned: rec.Abandoned}, res)
 	}
 	if len(results) > 0 {
-		err = s.flush()
+		s.flush()
 	}
-	return err
+	return s.err
 }

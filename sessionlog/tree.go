@@ -109,13 +109,13 @@ func (t *tree) leaf() int {
 // readTree reads a log whose lines name themselves and their parents, in two passes: an index
 // of the lines by what kind says of them, then the lines on the way to the last leaf. If no
 // line names a parent, the log is no tree, and all lines are read.
-func (l *Log) readTree(
-	s *sink, id, parent string, kind func(value) (nodeKind, error), read func(*Log, *sink, Record, value) error,
+func (s *sink) readTree(
+	id, parent string, kind func(value) (nodeKind, error), read func(*sink, Record, value) error,
 ) error {
 	t, linear := newTree(), true
-	err := l.lines(func(ln line, e value) error {
+	err := s.lines(func(ln line, e value) error {
 		k, err := kind(e)
-		if err == nil && k == linkNode && l.foreign(e) {
+		if err == nil && k == linkNode && s.foreign(e) {
 			err = errShape
 		}
 		if err != nil || k == headNode {
@@ -139,17 +139,17 @@ func (l *Log) readTree(
 		rec := Record{Line: int(n.num), Abandoned: !n.on}
 		if !n.on {
 			if n.kind != linkNode {
-				l.info.Abandoned++
+				s.info.Abandoned++
 			}
-			if !l.opts.Abandoned {
+			if !s.opts.Abandoned {
 				continue
 			}
 		}
-		v, err := l.reread(n, &buf)
+		v, err := s.reread(n, &buf)
 		if err != nil {
 			return err
 		}
-		if err := read(l, s, rec, v); err != nil {
+		if err := read(s, rec, v); err != nil {
 			return err
 		}
 	}

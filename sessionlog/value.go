@@ -15,8 +15,7 @@ import (
 // Its methods return zero values where the text has another kind of value, or none.
 type value struct {
 	b   jsonspan.Value
-	s   string // the same text as a string, if the value is kept: parts then share it
-	off int    // of the value in the text that was parsed
+	off int // of the value in the text that was parsed
 
 	members []member // of an object that is asked for many of them; nil: they are looked for each time
 }
@@ -58,22 +57,7 @@ func parse(b []byte) (value, error) {
 	return value{b: span.Of(b), off: span.Start}, nil
 }
 
-// keep returns the value with a copy of its text that outlives the buffer it was read
-// into. Strings taken from it are parts of that one copy.
-func (v value) keep() value {
-	if v.s == "" {
-		v.s = string(v.b)
-	}
-	return v
-}
-
-func (v value) sub(span jsonspan.Span) value {
-	w := value{b: span.Of(v.b), off: v.off + span.Start}
-	if v.s != "" {
-		w.s = v.s[span.Start:span.End]
-	}
-	return w
-}
+func (v value) sub(span jsonspan.Span) value { return value{b: span.Of(v.b), off: v.off + span.Start} }
 
 func (v value) exists() bool   { return len(v.b) > 0 && v.b.Kind() != jsonspan.Null } // null is as good as absent
 func (v value) isObject() bool { return v.b.Kind() == jsonspan.Object }
@@ -81,12 +65,8 @@ func (v value) isArray() bool  { return v.b.Kind() == jsonspan.Array }
 func (v value) isString() bool { return v.b.Kind() == jsonspan.String }
 func (v value) isTrue() bool   { return v.b.Kind() == jsonspan.True }
 
-func (v value) raw() string {
-	if v.s != "" {
-		return v.s
-	}
-	return string(v.b)
-}
+// raw is a copy of the text, which outlives the buffer that the value was read into.
+func (v value) raw() string { return string(v.b) }
 
 func (v value) str() string {
 	if !v.isString() {
@@ -150,27 +130,18 @@ func (v value) at(i int) value {
 }
 
 // time reads the ways in which logs write times: RFC 3339, the same without a zone (taken
-// as UTC), and milliseconds since 1970.
+// as UTC), and milliseconds, or seconds, since 1970.
 func (v value) time() time.Time {
-	if !v.isString() {
-		if n := v.num(); n > 0 {
-			return time.UnixMilli(int64(n)).UTC()
-		}
-		return time.Time{}
+	if n := int64(v.num()); n > 1e11 {
+		return time.UnixMilli(n).UTC()
+	} else if n > 0 {
+		return time.Unix(n, 0).UTC()
 	}
 	s := v.str()
 	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999"} {
 		if t, err := time.Parse(layout, s); err == nil {
 			return t.UTC()
 		}
-	}
-	return time.Time{}
-}
-
-// seconds reads a time in seconds since 1970.
-func (v value) seconds() time.Time {
-	if n := v.num(); n > 0 {
-		return time.Unix(int64(n), 0).UTC()
 	}
 	return time.Time{}
 }
@@ -193,17 +164,19 @@ func (v value) texts() string {
 
 // usage reads what a request used from members of these names; "": the log has none. It is nil
 // if v is no object.
-func (v value) usage(input, cacheRead, cacheWrite, output string) *model.Usage {
+func (v value) usage(input, cacheRead, cacheWrite, output, reasoning string) *model.Usage {
 	if !v.isObject() {
 		return nil
 	}
 	n := func(name string) int { return v.get(strings.Split(name, ".")...).num() }
-	return &model.Usage{Input: n(input), CacheRead: n(cacheRead), CacheWrite: n(cacheWrite), Output: n(output)}
+	return &model.Usage{
+		Input: n(input), CacheRead: n(cacheRead), CacheWrite: n(cacheWrite), Output: n(output), Reasoning: n(reasoning),
+	}
 }
 
 // usageOf is usage for logs whose input has what was read from the cache or written to it.
-func (v value) usageOf(input, cacheRead, cacheWrite, output string) *model.Usage {
-	u := v.usage(input, cacheRead, cacheWrite, output)
+func (v value) usageOf(input, cacheRead, cacheWrite, output, reasoning string) *model.Usage {
+	u := v.usage(input, cacheRead, cacheWrite, output, reasoning)
 	if u != nil {
 		u.Input = max(u.Input-u.CacheRead-u.CacheWrite, 0)
 	}

@@ -22,8 +22,8 @@ func (l *Log) body(list string) value {
 }
 
 // readMessages reads a list of messages that are each one element of a wire.
-func readMessages(l *Log, s *sink, list value, decode transcript.Codec) error {
-	return l.each(list, func(e value, num int) error {
+func (s *sink) readMessages(list value, decode transcript.Codec) error {
+	return s.each(list, func(e value, num int) error {
 		msg, err := wireMessage(e, decode)
 		if err != nil {
 			return err
@@ -44,16 +44,17 @@ func wireMessage(e value, decode transcript.Codec) (transcript.Message, error) {
 	return msg, err
 }
 
+// callOf is a call whose input is a string that holds JSON, or JSON itself.
 func callOf(id, name, input value) transcript.ToolCall {
-	return transcript.ToolCall{ID: id.str(), Name: name.str(), Input: arguments(input)}
+	arguments := input.content()
+	if !input.isString() {
+		arguments = transcript.Plain(input.raw())
+	}
+	return transcript.ToolCall{ID: id.str(), Name: name.str(), Input: arguments}
 }
 
-// arguments decodes a call's input: a string that holds JSON, or JSON itself.
-func arguments(v value) transcript.Content {
-	if v.isString() {
-		return v.content()
-	}
-	return transcript.Plain(v.raw())
+func resultOf(id value, failed bool, parts ...transcript.Block) transcript.ToolResult {
+	return transcript.ToolResult{CallID: id.str(), Error: failed, Parts: transcript.BlocksOf(parts...)}
 }
 
 // tools decodes tool definitions of any of the wires.
@@ -88,27 +89,29 @@ func plainBlocks(content value) (blocks []transcript.Block) {
 	return blocks
 }
 
-func plainBlock(b value) transcript.Block {
-	first := func(names ...string) value {
-		if at := b.get(names[0]); at.exists() {
-			return at
-		}
-		return b.get(names[1:]...)
+// either is the member of one name, or what is found by the others.
+func either(v value, name string, other ...string) value {
+	if at := v.get(name); at.exists() {
+		return at
 	}
+	return v.get(other...)
+}
+
+func plainBlock(b value) transcript.Block {
 	switch typ := b.get("type").str(); typ {
 	case "text":
 		return transcript.Text{Text: b.get("text").content()}
 	case "thinking":
 		return transcript.Thinking{
 			Text:      b.get("thinking").content(),
-			Signature: first("signature", "thinkingSignature").str(),
+			Signature: either(b, "signature", "thinkingSignature").str(),
 			Redacted:  b.get("redacted").isTrue(),
 		}
 	case "tool_use", "toolCall":
-		return callOf(b.get("id"), b.get("name"), first("input", "arguments"))
+		return callOf(b.get("id"), b.get("name"), either(b, "input", "arguments"))
 	case "image":
-		mime := first("mimeType", "source", "media_type").str()
-		return transcript.Image{MediaType: mime, Data: first("data", "source", "data").content()}
+		mime := either(b, "mimeType", "source", "media_type").str()
+		return transcript.Image{MediaType: mime, Data: either(b, "data", "source", "data").content()}
 	default:
 		return transcript.Opaque{Type: typ, Raw: b.raw()}
 	}
@@ -156,13 +159,13 @@ func isAnthropic(doc value) bool {
 }
 
 // readAnthropic reads a Messages request body, or a bare list of messages.
-func readAnthropic(l *Log, s *sink) error {
-	l.info.System = l.doc.get("system").texts()
-	return readMessages(l, s, l.body("messages"), anthropic.DecodeMessage)
+func readAnthropic(s *sink) error {
+	s.info.System = s.doc.get("system").texts()
+	return s.readMessages(s.body("messages"), anthropic.DecodeMessage)
 }
 
 func anthropicUsage(u value) *model.Usage {
-	used := u.usage("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "output_tokens")
+	used := u.usage("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "output_tokens", "")
 	if used != nil {
 		used.CacheWrite1h = u.get("cache_creation", "ephemeral_1h_input_tokens").num()
 		used.CacheWrite = max(used.CacheWrite-used.CacheWrite1h, 0)
@@ -185,9 +188,7 @@ func isMessages(doc value) bool {
 }
 
 // readChat reads a Chat Completions request body, or a bare list of messages.
-func readChat(l *Log, s *sink) error {
-	return readMessages(l, s, l.body("messages"), openai.DecodeChatMessage)
-}
+func readChat(s *sink) error { return s.readMessages(s.body("messages"), openai.DecodeChatMessage) }
 
 var responsesFormat = format{
 	name: "openai-responses",
@@ -203,11 +204,11 @@ var responsesFormat = format{
 }
 
 // readResponses reads a Responses request body, or a bare list of items.
-func readResponses(l *Log, s *sink) error {
-	l.info.System = l.doc.get("instructions").str()
-	list := l.body("input")
+func readResponses(s *sink) error {
+	s.info.System = s.doc.get("instructions").str()
+	list := s.body("input")
 	if list.isString() {
-		return s.add(Record{Message: transcript.User(list.str()), Line: l.docAt})
+		return s.add(Record{Message: transcript.User(list.str()), Line: s.docAt})
 	}
-	return readMessages(l, s, list, openai.DecodeItem)
+	return s.readMessages(list, openai.DecodeItem)
 }
