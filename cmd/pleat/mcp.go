@@ -165,19 +165,19 @@ pleat mcp install codex --undo`,
 	return c
 }
 
-// installed is the path of this program, for the configuration of clients that start it. What
-// "go run" builds is not there for long.
+// installed is the path of this program, for the configuration of clients that start it. It
+// refuses programs that are deleted soon.
 func installed() (string, error) {
 	program, err := os.Executable()
 	if err != nil {
 		return "", fmt.Errorf("find this program: %w", err)
 	}
-	if goRun.MatchString(filepath.ToSlash(program)) {
-		return "", fmt.Errorf("%s was built by \"go run\" and will be deleted: install pleat with \"go install "+
-			"./cmd/pleat\" and run it again with that", program)
+	if temporary.MatchString(filepath.ToSlash(program)) {
+		return "", fmt.Errorf("%s is a temporary copy, as of go run, npx or uvx: install pleat and run that", program)
 	}
 	return program, nil
 }
 
-// goRun is where "go run" builds programs, and where it keeps them for the next time.
-var goRun = regexp.MustCompile(`/go-build[^/]*/b\d+/exe/[^/]+$|/[0-9a-f]{64}-d/[^/]+$`)
+// temporary matches where "go run" builds and keeps programs, and the caches of npx, uvx and "pipx run".
+var temporary = regexp.MustCompile(`/go-build[^/]*/b\d+/exe/[^/]+$|/[0-9a-f]{64}-d/[^/]+$` +
+	`|/_npx/|/(archive|environments)-v\d+/|/pipx/\.cache/|/(\.cache|Caches)/pipx/|/pipx/Cache/`)
