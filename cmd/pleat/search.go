@@ -146,7 +146,7 @@ func (f *searchFlags) inStore(ctx context.Context, p *term.Console, j *searchJSO
 		all, _ := library.Conversations(ctx, st, "") // which only tell its name from others
 		err = j.inSession(ctx, s, foundJSON{
 			Tenant: info.Key.Tenant, Session: info.Key.Session, Title: library.Described(ctx, st, info).Title,
-			Last: info.Last, name: library.NamesOf(all).Of(info.Key),
+			Last: info.Used, name: library.NamesOf(all).Of(info.Key),
 		})
 	}
 	if err != nil {

@@ -2,9 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
-	"os"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -36,7 +33,6 @@ pleat show ses_123
 pleat show session.jsonl --json | jq '.tools[:10]'`,
 	}
 	on := declareFile(c)
-	on.Folded = true
 	most := c.Flags().Int("top", 10, "how many tools and blocks to list, at most `N`")
 	c.RunE = runs(p, func(ctx context.Context, p *term.Console, args []string) error {
 		return on.run(ctx, p, args, func(f *sessionfile.File, tell *term.Progress) (term.Result, error) {
@@ -68,32 +64,21 @@ pleat browse run-20260102`,
 	flags.Declare(fs)
 	src.Store = stores.Declare(fs)
 	c.RunE = runs(p, func(ctx context.Context, p *term.Console, args []string) error {
-		name := first(args)
-		path, err := sessionfile.Find(ctx, p, src.Store, name)
-		if err != nil {
+		info, err := sessionfile.Find(ctx, p, src.Store, first(args))
+		switch {
+		case err != nil:
 			return err
+		case info.File == "":
+			return browseStored(ctx, p, src.Store, info)
 		}
-		if name == stores.Last {
-			name = path
-		}
-		folded := path != name && strings.Contains(name, "~") // what compact made of a session is shown with its folds
-		if _, err := os.Stat(path); folded || err != nil && path != "-" {
-			failed := browseStored(ctx, p, src.Store, name)
-			if failed == nil {
-				return nil
-			}
-			if folded || errors.Is(failed, library.ErrSeveral) {
-				return failed
-			}
-		}
-		return browseFile(ctx, p, path, src, flags)
+		return browseFile(ctx, p, info, src, flags)
 	})
 	return c
 }
 
 // browseStored shows a session of the store with the folds that it has.
-func browseStored(ctx context.Context, p *term.Console, store *stores.Flags, name string) error {
-	s, err := stores.OpenSession(ctx, p, store, name)
+func browseStored(ctx context.Context, p *term.Console, store *stores.Flags, info library.Info) error {
+	s, err := stores.OpenSession(ctx, p, store, info)
 	if err != nil {
 		return err
 	}
@@ -109,9 +94,9 @@ func browseStored(ctx context.Context, p *term.Console, store *stores.Flags, nam
 
 // browseFile shows a session file as it would be folded.
 func browseFile(
-	ctx context.Context, p *term.Console, path string, src sessionfile.Flags, flags sessionfile.FoldFlags,
+	ctx context.Context, p *term.Console, info library.Info, src sessionfile.Flags, flags sessionfile.FoldFlags,
 ) error {
-	f, err := sessionfile.Read(ctx, p, path, src)
+	f, err := sessionfile.ReadFound(ctx, p, info, src)
 	if err != nil {
 		return err
 	}
@@ -128,5 +113,5 @@ func browseFile(
 		return err
 	}
 	about := "the model would see, within a budget of " + term.Short(r.Tokens().Budget) + ", %s of %s tokens"
-	return browse.Show(ctx, p, term.FileName(path), about, r.Session, r.Counts, false)
+	return browse.Show(ctx, p, term.FileName(f.Name), about, r.Session, r.Counts, false)
 }

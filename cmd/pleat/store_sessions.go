@@ -294,18 +294,14 @@ pleat store forget file:3f9c20b17a44e05d --yes`,
 func forgetOne(
 	ctx context.Context, p *term.Console, st stores.Store, f *stores.Flags, name string, yes bool,
 ) error {
-	if name == "" || name == stores.Last { // which may be another one by the time that it is deleted
-		quiet := *p
-		quiet.Stderr = io.Discard
-		info, err := stores.Find(ctx, &quiet, st, f, stores.Last)
-		if err == nil {
-			err = term.UsageError("forget needs the whole name of a session: last is " + library.NameOf(info.Key))
-		}
-		return err
+	quiet := *p // what it completes is no name to delete
+	quiet.Stderr = io.Discard
+	info, err := stores.Find(ctx, &quiet, st, f, name)
+	if name == library.Last && err == nil { // which may be another one by the time that it is deleted
+		return term.UsageError("forget needs the whole name of a session: last is " + library.NameOf(info.Key))
 	}
-	info, err := stores.Find(ctx, nil, st, f, name)
 	if errors.Is(err, store.ErrCorrupt) {
-		info = store.SessionInfo{Key: f.Key(name)} // a damaged session can be forgotten too
+		info.Key = f.Key(name) // a damaged session can be forgotten too
 	} else if err != nil {
 		return err
 	}
@@ -317,7 +313,7 @@ func forgetOne(
 		return fmt.Errorf("session %q: %w (did you mean %s? forget needs the whole name)", name, store.ErrNotFound, key)
 	}
 	question := fmt.Sprintf("Delete session %s (%s, %s) permanently?", key.Session, stores.EntryCount(info.Entries),
-		term.ByteSize(info.BodyBytes))
+		term.ByteSize(info.Bytes))
 	if err := p.Confirm(ctx, yes, question); err != nil {
 		return fmt.Errorf("forget session %s: %w", key, err)
 	}

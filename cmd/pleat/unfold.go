@@ -170,7 +170,7 @@ func (f *unfoldFlags) find(ctx context.Context, p *term.Console, st stores.Store
 		err = failed
 	} else { // what it was folded in has handles of its own
 		all, err = library.Parts(ctx, st, one.Key)
-		all = append([]store.SessionInfo{one}, all...)
+		all = append([]store.SessionInfo{one.Stored()}, all...)
 	}
 	if err != nil {
 		return found, err

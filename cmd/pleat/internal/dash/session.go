@@ -37,7 +37,7 @@ func (h *Handler) open(ctx context.Context, id string) (library.Info, *pleat.Ses
 	if id == "" {
 		return library.Info{}, nil, errNoSession
 	}
-	info, err := h.find(ctx, id)
+	info, err := h.o.Library.Find(ctx, id)
 	if err != nil {
 		return info, nil, err
 	}
@@ -56,19 +56,6 @@ func (h *Handler) open(ctx context.Context, id string) (library.Info, *pleat.Ses
 	}
 	s, err := h.counted.open(ctx, h.o.Store, key, o)
 	return info, s, err
-}
-
-// find finds a session, or what another was folded in by pleat compact, which tells its name.
-func (h *Handler) find(ctx context.Context, id string) (library.Info, error) {
-	info, err := h.o.Library.Find(ctx, id)
-	if err != nil || info.ID == id {
-		return info, err
-	}
-	copies, err := h.o.Library.Copies(ctx, info)
-	if i := slices.IndexFunc(copies, func(c library.Info) bool { return c.ID == id }); i >= 0 {
-		info = copies[i]
-	}
-	return info, err
 }
 
 // compacted is what pleat compact made of a session.

@@ -51,6 +51,7 @@ type Options struct {
 	// listed. "": files' sessions have none, and those of all tenants are listed.
 	Tenant string
 	Logger *slog.Logger // nil: nothing is logged
+	Shared bool         // the store has the sessions of others, too: those have to be named
 
 	Index    string              // the file that searches are answered from; "": every session is read
 	Aside    bool                // what is searched in files is not given to the store
@@ -155,10 +156,11 @@ type Info struct {
 	First   time.Time `json:"-"` // entry in the store; zero: not known
 	Entries uint64    `json:"-"` // in the store
 
-	Of     string      `json:"-"` // the ID of the session that [Library.Copies] has this for
-	Budget fold.Budget `json:"-"` // that a stored session was made with; zero: not known
-	Head   fold.Parts  `json:"-"` // of its first requests
-	ratio  float64     // see [MarkMade]; 0: the model's
+	Of     string            `json:"-"` // the ID of the session that [Library.Copies] has this for
+	stored store.SessionInfo // what the store has of a file's session
+	Budget fold.Budget       `json:"-"` // that a stored session was made with; zero: not known
+	Head   fold.Parts        `json:"-"` // of its first requests
+	ratio  float64           // see [MarkMade]; 0: the model's
 }
 
 // Filter chooses sessions. The zero value chooses all.
@@ -171,6 +173,7 @@ type Filter struct {
 	Plain   bool // do not look into files: no titles, projects or problems
 	Any     bool // of a search: also sessions that have only some of the words, where others have all
 	Last    bool // rehearsals come behind all other sessions, as they do for "last"
+	Stored  bool // only sessions that the store has
 }
 
 // Page is a part of a list.
@@ -190,7 +193,10 @@ func (l *Library) List(ctx context.Context, f Filter) (Page, error) {
 		return Page{}, err
 	}
 	if f.Last {
-		slices.SortStableFunc(all, func(a, b Info) int { return a.played() - b.played() })
+		lastFirst(all)
+	}
+	if f.Stored {
+		all = slices.DeleteFunc(all, func(i Info) bool { return !i.isStored() })
 	}
 	if f.Project != "" {
 		if err := l.look(ctx, all, glance); err != nil {
@@ -217,15 +223,16 @@ func (l *Library) List(ctx context.Context, f Filter) (Page, error) {
 // model. What follows is its scenario.
 func IsRehearsal(session string) bool { return strings.HasPrefix(session, "rehearsal-") }
 
-func (i Info) played() int {
-	if i.Agent == "" && IsRehearsal(i.Key.Session) {
-		return 1
+// lastFirst puts rehearsals behind all else: who has watched one goes on to their own work.
+func lastFirst(newest []Info) {
+	played := func(i Info) int {
+		if i.Agent == "" && IsRehearsal(i.Key.Session) {
+			return 1
+		}
+		return 0
 	}
-	return 0
+	slices.SortStableFunc(newest, func(a, b Info) int { return played(a) - played(b) })
 }
-
-// Count completes what a list says of sessions, which it reads for that.
-func (l *Library) Count(ctx context.Context, list []Info) error { return l.look(ctx, list, tokensToo) }
 
 // within reports whether a folder is another or below it.
 func within(dir, top string) bool {
@@ -237,56 +244,19 @@ func within(dir, top string) bool {
 // all lists what there is, the newest first, with what is known without looking into it.
 func (l *Library) all(ctx context.Context, agent string) ([]Info, error) {
 	var list []Info
-	ours := make(map[string]bool)
-	files := l.scan(sessionlog.Format(agent))
-	for _, f := range files {
-		ours[f.id] = true
+	ours := make(map[string]int)
+	for i, f := range l.scan(sessionlog.Format(agent)) {
+		ours[f.id] = i
 		list = append(list, f.info())
 	}
-	if l.o.Store != nil && agent == "" {
-		stored, err := l.apart(ctx, ours)
-		if err != nil {
+	if l.o.Store != nil && !l.o.Shared && agent == "" {
+		var err error
+		if list, err = l.withStored(ctx, list, ours); err != nil {
 			return nil, err
 		}
-		list = append(list, stored...)
 	}
 	slices.SortStableFunc(list, func(a, b Info) int { return b.Used.Compare(a.Used) })
 	return list, ctx.Err()
-}
-
-// Find finds a session by its ID, by the beginning of its ID or of its name in the store, or
-// by a part of its file's name, where agents put IDs of their own. Only one may be meant.
-func (l *Library) Find(ctx context.Context, id string) (Info, error) {
-	if id = strings.TrimSpace(id); id == "" {
-		return Info{}, errors.New("a session has to be named")
-	}
-	found := func(i Info) (Info, error) {
-		list := []Info{i}
-		err := l.look(ctx, list, glance)
-		return list[0], err
-	}
-	if s, ok, err := l.exact(ctx, id); ok || err != nil {
-		if err != nil {
-			return Info{}, err
-		}
-		return found(s)
-	}
-	all, err := l.all(ctx, "")
-	if err != nil {
-		return Info{}, err
-	}
-	isID := func(s Info) bool { return s.ID == id }
-	s, err := only(all, id, func(s Info) string { return s.ID }, isID, func(s Info) bool {
-		return strings.HasPrefix(s.ID, id) || strings.HasPrefix(s.Key.Session, id) ||
-			len(id) >= 4 && strings.Contains(filepath.Base(s.File), id)
-	})
-	if of, copied := owner(store.SessionKey{Session: id}); copied && errors.Is(err, store.ErrNotFound) {
-		return l.Find(ctx, of.Session)
-	}
-	if err != nil {
-		return Info{}, err
-	}
-	return found(s)
 }
 
 // Of is the session that a file has: the file that an agent keeps of it, or a copy of that with
@@ -306,29 +276,4 @@ func (l *Library) Of(name string, log sessionlog.Info) (Info, bool) {
 		return Info{}, false
 	}
 	return same[0].info(), true
-}
-
-// exact finds a session by its ID without listing all: a file that is there, or what never
-// had one.
-func (l *Library) exact(ctx context.Context, id string) (Info, bool, error) {
-	if f, ok := l.fileNow(id); ok {
-		return f.info(), true, nil
-	}
-	if isFileID(id) {
-		l.scan(sessionlog.Format(id[:len(id)-len("-0123456789")]))
-		if f, ok := l.fileNow(id); ok {
-			return f.info(), true, nil
-		}
-	} else if l.o.Store != nil {
-		key := l.storedKey(id)
-		for s, err := range l.o.Store.Sessions(ctx, key.Tenant) {
-			if err != nil {
-				return Info{}, false, err
-			}
-			if of, copied := owner(key); s.Key == key && !copied && !isFileID(of.Session) && !isBeside(key) {
-				return storedInfo(id, s), true, nil
-			}
-		}
-	}
-	return Info{}, false, nil
 }

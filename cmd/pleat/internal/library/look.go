@@ -219,10 +219,8 @@ func (t *tally) title(info sessionlog.Info) string {
 }
 
 // Described is what is known of a stored session without opening it.
-func Described(ctx context.Context, st Store, s store.SessionInfo) Info {
-	l := New(Options{Store: st})
-	info := storedInfo(l.storedID(s.Key), s)
-	l.lookStored(ctx, &info)
+func Described(ctx context.Context, st Store, info Info) Info {
+	New(Options{Store: st}).lookStored(ctx, &info)
 	return info
 }
 

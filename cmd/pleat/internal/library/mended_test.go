@@ -116,11 +116,11 @@ func TestTenants(t *testing.T) {
 			t.Errorf("%s is %+v and says %q (%v)", id, info, m.Text(), err)
 		}
 	}
-	if _, err := library.FindStored(t.Context(), st, "", "main"); err == nil ||
+	if _, err := library.New(library.Options{Store: st}).FindStored(t.Context(), "main"); err == nil ||
 		!strings.Contains(err.Error(), "a/main") {
 		t.Errorf("one of three is taken: %v", err)
 	}
-	if info, err := library.FindStored(t.Context(), st, "a", "main"); err != nil || info.Key.Tenant != "a" {
+	if info, err := library.New(library.Options{Store: st, Tenant: "a"}).FindStored(t.Context(), "main"); err != nil || info.Key.Tenant != "a" {
 		t.Errorf("%+v, %v", info, err)
 	}
 }

@@ -5,34 +5,174 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
+	"github.com/pleat-dev/pleat/sessionlog"
 	"github.com/pleat-dev/pleat/store"
 )
 
 // ErrSeveral is the error for a name that may mean several sessions.
 var ErrSeveral = errors.New("several sessions begin with")
 
-// FindStored finds a session of a store by its name, with or without its tenant's, or by the
+// Last names the session that was used last. That is a rehearsal only if there is nothing else.
+const Last = "last"
+
+// Find finds a session by its ID, or by a name as [Library.Resolve] does.
+func (l *Library) Find(ctx context.Context, id string) (Info, error) {
+	id = strings.TrimSpace(id)
+	s, ok, err := l.exact(ctx, id)
+	if err != nil {
+		return s, err
+	}
+	if !ok {
+		return l.Resolve(ctx, id)
+	}
+	return l.about(ctx, s)
+}
+
+// exact finds a session by its ID, without listing all unless an agent's file is gone.
+func (l *Library) exact(ctx context.Context, id string) (Info, bool, error) {
+	if isFileID(id) {
+		f, ok := l.fileNow(id)
+		if !ok {
+			l.scan(sessionlog.Format(id[:len(id)-len("-0123456789")]))
+			f, ok = l.fileNow(id)
+		}
+		if ok {
+			return f.info(), true, nil
+		}
+		return l.listed(ctx, id)
+	}
+	if l.o.Store == nil {
+		return Info{}, false, nil
+	}
+	key := l.storedKey(id)
+	for s, err := range l.o.Store.Sessions(ctx, key.Tenant) {
+		if err != nil {
+			return Info{}, false, err
+		}
+		if of, copied := owner(key); s.Key == key && !copied && !isFileID(of.Session) && !isBeside(key) {
+			return storedInfo(id, s), true, nil
+		}
+	}
+	return Info{}, false, nil
+}
+
+// Resolve finds the session that a person names: [Last]; a file's by its ID, the beginning of that, or a part
+// of the file's name, where agents put IDs of their own; one in the store as [Library.FindStored] does; or any
+// by the beginning of its title. Only one may be meant.
+func (l *Library) Resolve(ctx context.Context, name string) (info Info, err error) {
+	switch name = strings.TrimSpace(name); name {
+	case "":
+		return info, errors.New("a session has to be named")
+	case Last:
+		info, err = l.last(ctx, func(Info) bool { return true })
+	default:
+		info, err = l.fileNamed(name)
+		if errors.Is(err, store.ErrNotFound) && l.o.Store != nil {
+			info, err = l.FindStored(ctx, name)
+		}
+		if errors.Is(err, store.ErrNotFound) && strings.Contains(name, " ") { // else every wrong name would have all read
+			info, err = l.titled(ctx, name)
+		}
+	}
+	if err != nil {
+		return info, err
+	}
+	if _, copied := owner(info.Key); copied && info.File == "" {
+		return l.copied(ctx, info)
+	}
+	return l.about(ctx, info)
+}
+
+// last is the newest session that is wanted.
+func (l *Library) last(ctx context.Context, wanted func(Info) bool) (Info, error) {
+	all, err := l.all(ctx, "")
+	lastFirst(all)
+	i := slices.IndexFunc(all, wanted)
+	if i < 0 {
+		return Info{}, cmp.Or(err, fmt.Errorf("nobody has left a session: %w", store.ErrNotFound))
+	}
+	return all[i], err
+}
+
+func (l *Library) fileNamed(name string) (Info, error) {
+	f, err := only(l.scan(""), name, func(f file) string { return f.id }, func(f file) bool { return f.id == name },
+		func(f file) bool {
+			return strings.HasPrefix(f.id, name) || len(name) >= 4 && strings.Contains(path.Base(f.name), name)
+		})
+	if err != nil {
+		return Info{}, err
+	}
+	return f.info(), nil
+}
+
+func (l *Library) titled(ctx context.Context, name string) (Info, error) {
+	p, err := l.List(ctx, Filter{})
+	if err != nil {
+		return Info{}, err
+	}
+	is := func(i Info) bool { return strings.EqualFold(i.Title, name) }
+	return only(p.Sessions, name, func(i Info) string { return i.Name }, is, func(i Info) bool {
+		return len(i.Title) > len(name) && strings.EqualFold(i.Title[:len(name)], name)
+	})
+}
+
+func (l *Library) listed(ctx context.Context, id string) (Info, bool, error) {
+	all, err := l.all(ctx, "")
+	i := slices.IndexFunc(all, func(i Info) bool { return i.ID == id })
+	if i < 0 {
+		return Info{}, false, err
+	}
+	return all[i], true, err
+}
+
+// copied completes what is known of a copy of a session with what is known of that.
+func (l *Library) copied(ctx context.Context, c Info) (Info, error) {
+	key, _ := owner(c.Key)
+	of, ok, err := l.listed(ctx, l.storedID(key))
+	if ok && of.Key != c.Key { // else the copy stands for a session that is gone
+		if of, err = l.about(ctx, of); err == nil {
+			var copies []Info
+			copies, err = l.Copies(ctx, of)
+			if i := slices.IndexFunc(copies, func(i Info) bool { return i.Key == c.Key }); i >= 0 {
+				return copies[i], err
+			}
+		}
+	}
+	if err != nil {
+		return c, err
+	}
+	return l.about(ctx, c)
+}
+
+// FindStored finds a session of the store by its name, with or without its tenant's, or by the
 // beginning of that. Only one may be meant: if several tenants have the name, the tenant has to be
-// given, as in "TENANT/NAME", or "/NAME" for none.
-func FindStored(ctx context.Context, st Store, tenant, name string) (store.SessionInfo, error) {
-	list, err := Stored(ctx, st, tenant)
+// given, as in "TENANT/NAME", or "/NAME" for none. The last is the newest that the store has; what it has of a
+// file is as new as the file.
+func (l *Library) FindStored(ctx context.Context, name string) (Info, error) {
+	if name == Last {
+		info, err := l.last(ctx, Info.isStored)
+		return storedInfo(l.storedID(info.stored.Key), info.stored), err
+	}
+	list, err := Stored(ctx, l.o.Store, l.o.Tenant)
+	if err != nil {
+		return Info{}, err
+	}
 	has := func(i store.SessionInfo) bool { return i.Key.Session == name || withTenant(i.Key) == name }
 	begins := func(i store.SessionInfo) bool {
 		return name != "" && (strings.HasPrefix(i.Key.Session, name) || strings.HasPrefix(withTenant(i.Key), name))
 	}
-	if err == nil && !slices.ContainsFunc(list, has) { // what belongs to a session is not meant by its name
-		if talks, failed := Conversations(ctx, st, tenant); failed == nil && slices.ContainsFunc(talks, begins) {
+	if !slices.ContainsFunc(list, has) { // what belongs to a session is not meant by its name
+		if talks := conversations(list, l.o.Tenant); slices.ContainsFunc(talks, begins) {
 			list = talks
 		}
 	}
-	if err != nil {
-		return store.SessionInfo{}, err
-	}
 	names := NamesOf(list)
-	return only(list, name, func(i store.SessionInfo) string { return names.Full(i.Key) }, has, begins)
+	s, err := only(list, name, func(i store.SessionInfo) string { return names.Full(i.Key) }, has, begins)
+	return storedInfo(l.storedID(s.Key), s), err
 }
 
 func withTenant(key store.SessionKey) string { return key.Tenant + "/" + key.Session }
@@ -61,7 +201,7 @@ func only[T any](list []T, name string, nameOf func(T) string, has, means func(T
 	return one, fmt.Errorf("%w %q: %s", ErrSeveral, name, strings.Join(names, ", "))
 }
 
-// Naming tells sessions of a store apart, by names that [FindStored] takes.
+// Naming tells sessions of a store apart, by names that [Library.FindStored] takes.
 type Naming []string // sorted; of each session its own, and that with the tenant's
 
 // NamesOf returns the names of sessions. One may be in the list more than once.

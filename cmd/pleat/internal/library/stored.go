@@ -80,7 +80,13 @@ func Stored(ctx context.Context, st Store, tenant string) ([]store.SessionInfo, 
 // agent keeps in a file, or that was folded in a [CopyOf] it, what was used last.
 func Conversations(ctx context.Context, st Store, tenant string) ([]store.SessionInfo, error) {
 	list, err := Stored(ctx, st, tenant)
-	list = slices.DeleteFunc(list, func(s store.SessionInfo) bool { return isBeside(s.Key) && tenant != bill.Tenant })
+	return conversations(list, tenant), err
+}
+
+func conversations(list []store.SessionInfo, tenant string) []store.SessionInfo {
+	list = slices.DeleteFunc(slices.Clone(list), func(s store.SessionInfo) bool {
+		return isBeside(s.Key) && tenant != bill.Tenant
+	})
 	have := make(map[store.SessionKey]bool)
 	for _, copies := range []bool{false, true} {
 		list = slices.DeleteFunc(list, func(s store.SessionInfo) bool {
@@ -93,7 +99,7 @@ func Conversations(ctx context.Context, st Store, tenant string) ([]store.Sessio
 			return again
 		})
 	}
-	return list, err
+	return list
 }
 
 // OwnerOf is the ID under which agents' files are listed that a stored session is of; "": it is of
@@ -184,10 +190,15 @@ func (l *Library) storedKey(id string) store.SessionKey {
 
 func storedInfo(id string, s store.SessionInfo) Info {
 	return Info{
-		ID: id, Name: id, Key: s.Key, Modified: s.Last, Used: s.Last, Bytes: s.BodyBytes, Tokens: int(s.BodyBytes / 4),
+		ID: id, Name: id, Key: s.Key, stored: s, Modified: s.Last, Used: s.Last, Bytes: s.BodyBytes, Tokens: int(s.BodyBytes / 4),
 		First: s.First, Entries: s.Entries,
 	}
 }
+
+// Stored is what the store says of a session that it has.
+func (i Info) Stored() store.SessionInfo { return i.stored }
+
+func (i Info) isStored() bool { return i.stored.Key != store.SessionKey{} }
 
 // isBeside tells what is no session from what is: a proxy's bill, and forks for handoffs.
 func isBeside(key store.SessionKey) bool {
@@ -195,22 +206,20 @@ func isBeside(key store.SessionKey) bool {
 	return key.Tenant == bill.Tenant || strings.Contains(fork, handoffMark)
 }
 
-// apart lists what is in the store and not of these files, given by ID.
-func (l *Library) apart(ctx context.Context, files map[string]bool) ([]Info, error) {
+// withStored adds what is in the store to a list of files, given by ID, and notes what it has of those.
+func (l *Library) withStored(ctx context.Context, list []Info, files map[string]int) ([]Info, error) {
 	stored, err := Conversations(ctx, l.o.Store, l.o.Tenant)
-	if err != nil {
-		return nil, err
-	}
-	var list []Info
 	names := NamesOf(stored)
 	for _, s := range stored {
 		of := s.Key
 		of.Session = NameOf(of)
-		if !files[of.Session] {
-			info := storedInfo(l.storedID(of), s)
-			info.Name = names.Of(of)
-			list = append(list, info)
+		if i, ok := files[of.Session]; ok {
+			list[i].stored = s
+			continue
 		}
+		info := storedInfo(l.storedID(of), s)
+		info.Name = names.Of(of)
+		list = append(list, info)
 	}
 	return list, err
 }

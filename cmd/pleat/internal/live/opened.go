@@ -35,7 +35,7 @@ func (r *running) open(ctx context.Context, prefix string) (err error) {
 	}
 	r.store, _, err = stores.OpenAs(ctx, r.p, r.f.store, how)
 	if how == stores.MustExist && errors.Is(err, store.ErrNotFound) {
-		if r.f.resume == stores.Last {
+		if r.f.resume == library.Last {
 			return errNothing
 		}
 		return fmt.Errorf("no such session: session %q: %w: %w", r.f.resume, store.ErrNotFound, err)
@@ -171,7 +171,7 @@ func (r *running) outputs(key store.SessionKey) string {
 func (r *running) sessionKey(ctx context.Context, prefix string) (store.SessionKey, error) {
 	f := r.f
 	switch {
-	case f.resume == "last":
+	case f.resume == library.Last:
 		list, err := library.Stored(ctx, r.store, f.store.Tenant)
 		if err != nil {
 			return store.SessionKey{}, err

@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"hash"
 	"io"
-	"io/fs"
 	"iter"
 	"strconv"
 	"strings"
@@ -37,7 +36,6 @@ type Flags struct {
 	sidechains bool
 	Session    string // the number of the session in the file; "": 1
 	Model      string
-	Folded     bool          // a name with ~ means what is stored under it, not the file that this was made of
 	Store      *stores.Flags // where a session is looked for that no file has; nil: in the user's store
 }
 
@@ -64,7 +62,8 @@ type File struct {
 	kept   []sessionlog.Record // all of them; nil if the file is large and has to be read again
 	Model  model.Model
 	known  bool             // the model is in the table
-	of     store.SessionKey // the session that it belongs to: a listed file's, or a stored one; zero: none
+	of     store.SessionKey // the session that it is, if it is one of the store
+	home   string           // in which a file may be listed
 
 	counted string // the name of the model that tokens are counted for
 
@@ -76,7 +75,7 @@ type File struct {
 	scaled model.Model // with the provider's count
 
 	log   *sessionlog.Log
-	input io.Closer
+	input io.ReadCloser
 }
 
 // keptFile is the size up to which the messages of a file are kept in memory after the
@@ -86,37 +85,28 @@ const keptFile = 16 << 20
 // maxDamage is how many damaged lines are reported one by one.
 const maxDamage = 20
 
-// Read reads a session file, or standard input for "-": what it is, how many messages
+// Read reads the session that [Find] finds.
+func Read(ctx context.Context, p *term.Console, name string, flags Flags) (*File, error) {
+	info, err := Find(ctx, p, flags.Store, name)
+	if err != nil {
+		return nil, err
+	}
+	return ReadFound(ctx, p, info, flags)
+}
+
+// ReadFound reads a session file, standard input for "-", or a session of the store: what it is, how many messages
 // it has, and the messages themselves unless the file is large. Damaged lines are
 // reported on standard error.
-func Read(ctx context.Context, p *term.Console, name string, flags Flags) (*File, error) {
+func ReadFound(ctx context.Context, p *term.Console, info library.Info, flags Flags) (*File, error) {
 	number, err := strconv.Atoi(cmp.Or(flags.Session, "1"))
 	if err != nil || number < 1 {
 		return nil, term.UsageError("--session counts from 1")
 	}
-	kept := ""
-	if flags.Folded && strings.Contains(name, "~") {
-		kept = name
-	}
-	if name, err = Find(ctx, p, flags.Store, name); err != nil {
-		return nil, err
-	}
-	if name == kept { // it may be a file
-		kept = ""
-	}
-	f := &File{Name: cmp.Or(kept, name), number: number, hash: sha256.New()}
-	if kept != "" {
-		err = f.readStored(ctx, p, flags.Store)
-	} else if in, failed := openInput(ctx, p, name); failed == nil {
-		f.input = in
-		if err = f.read(ctx, p, in, flags); err == nil {
-			f.of.Session = listed(p, f)
-		}
-	} else if err = f.readStored(ctx, p, flags.Store); err != nil && !errors.Is(err, library.ErrSeveral) {
-		err = failed // what else the store says of it helps nobody
-		if errors.Is(failed, fs.ErrNotExist) {
-			err = fmt.Errorf("no session or file is called %s%s", name, hint(ctx, p, flags.Store, name))
-		}
+	f := &File{Name: info.File, number: number, hash: sha256.New(), home: p.Home()}
+	if info.File == "" {
+		err = f.readStored(ctx, p, flags.Store, info)
+	} else if f.input, err = openInput(ctx, p, f.Name); err == nil {
+		err = f.read(ctx, p, flags)
 	}
 	if err != nil {
 		f.Close()
@@ -134,8 +124,8 @@ func Read(ctx context.Context, p *term.Console, name string, flags Flags) (*File
 	return f, nil
 }
 
-func (f *File) read(ctx context.Context, p *term.Console, in io.Reader, flags Flags) error {
-	src, err := f.hashed(in)
+func (f *File) read(ctx context.Context, p *term.Console, flags Flags) error {
+	src, err := f.hashed(f.input)
 	if err != nil {
 		return f.explain(err)
 	}
@@ -269,10 +259,22 @@ func (f *File) Key(p fold.Policy) (store.SessionKey, error) {
 	policy, err := json.Marshal(p)
 	sum := sha256.Sum256(fmt.Appendf(f.hash.Sum(nil), "%d %d %s %s", f.number, f.Count, f.counted, policy))
 	hash := hex.EncodeToString(sum[:])
-	if f.of.Session != "" {
-		return library.CopyOf(f.of, hash), err
+	if of := f.listed(); of.Session != "" {
+		return library.CopyOf(of, hash), err
 	}
 	return store.SessionKey{Session: filePrefix + hash[:16]}, err
+}
+
+// listed is the session that it belongs to: a stored one, or that of a file that an agent keeps. It is zero if it is
+// none, or one of several in a file.
+func (f *File) listed() store.SessionKey {
+	if f.of.Session != "" || f.number > 1 {
+		return f.of
+	}
+	lib := library.New(library.Options{Home: f.home})
+	defer lib.Close()
+	info, _ := lib.Of(f.Name, f.Info)
+	return store.SessionKey{Session: info.ID}
 }
 
 // filePrefix begins the names of sessions that were made of files which no agent keeps.

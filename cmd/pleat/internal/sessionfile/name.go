@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -19,114 +18,53 @@ import (
 	"github.com/pleat-dev/pleat/store"
 )
 
-// Find is the file that a user means: the one of that name, or else a session that "pleat
-// sessions" lists, by its name there, the beginning of that, the agent's own ID, or "last".
-// What it does not find it returns as it is: it may be the name of a stored session, as the one that
-// is last may be. Without a name it asks, if there is a terminal.
-func Find(ctx context.Context, p *term.Console, flags *stores.Flags, name string) (string, error) {
+// Find finds the session that a user means: the file of that name, or else what [library.Library.Resolve] finds,
+// the sessions of the store included. Without a name it asks, if there is a terminal.
+func Find(ctx context.Context, p *term.Console, flags *stores.Flags, name string) (library.Info, error) {
+	if _, err := os.Stat(name); name == "-" || name != "" && !errors.Is(err, fs.ErrNotExist) {
+		return library.Info{File: name}, nil // whatever is wrong with it is found out when it is read
+	}
+	all := stores.OpenCatalogue(ctx, p, flags)
+	defer all.Close()
 	if name == "" {
-		return pick(ctx, p, flags)
+		return pick(ctx, p, all, flags)
 	}
-	if _, err := os.Stat(name); !errors.Is(err, fs.ErrNotExist) || name == "-" || filepath.Base(name) != name {
-		return name, nil // whatever is wrong with it is found out when it is read
-	}
-	if name == stores.Last {
-		lib := open(ctx, p, flags)
-		defer lib.close()
-		list, err := lib.newest(ctx)
-		if err == nil && len(list) == 0 {
-			err = errors.New("agents have left no session files on this machine (\"pleat sessions\" lists where it " +
-				"looks), and the store has no session")
-		}
-		if err != nil {
-			return "", err
-		}
-		return nameOf(list[0]), nil
-	}
-	lib := stores.Library(p, nil, "")
-	defer lib.Close()
-	info, err := lib.Find(ctx, name)
+	info, err := all.Resolve(ctx, name)
 	switch {
+	case err == nil:
+		stores.Complete(p, name, info)
+	case errors.Is(err, store.ErrNotFound) && name == library.Last:
+		err = errors.New("agents have left no session files on this machine (\"pleat sessions\" lists where it " +
+			"looks), and the store has no session")
 	case errors.Is(err, store.ErrNotFound):
-		return name, nil
-	case err == nil && info.ID != name && strings.HasPrefix(info.ID, name):
-		p.Note("pleat: %s is the beginning of %s\n", name, info.ID)
-	}
-	return info.File, err
-}
-
-// opened is all that the user has. Sessions of a store that is shared are others' too, and have to be
-// named.
-type opened struct {
-	*library.Library
-	st stores.Store
-}
-
-func open(ctx context.Context, p *term.Console, flags *stores.Flags) (o opened) {
-	flags = cmp.Or(flags, &stores.Flags{})
-	var have library.Store
-	if stores.Scheme(flags.Path) == "" {
-		if st, _, err := stores.OpenAs(ctx, p, flags, stores.ReadOnly); err == nil {
-			o.st, have = st, st
+		names := []string{library.Last}
+		list, _ := all.List(ctx, newest) // those that can be listed will do
+		for _, s := range list.Sessions {
+			names = append(names, s.Name)
 		}
+		err = fmt.Errorf(`no session or file is called %s%s ("pleat sessions" lists the sessions of agents, "pleat `+
+			`store list" those in the store; "last" is the newest)`, name, term.DidYouMean("", name, names))
 	}
-	o.Library = stores.Library(p, have, flags.Tenant)
-	return o
-}
-
-func (o opened) close() {
-	o.Close()
-	if o.st != nil {
-		o.st.Close()
-	}
+	return info, err
 }
 
 // newest lists the sessions of agents and of the store, the one that is last first.
-func (o opened) newest(ctx context.Context) ([]library.Info, error) {
-	all, err := o.List(ctx, library.Filter{Plain: true, Last: true})
-	return all.Sessions, err
-}
+var newest = library.Filter{Plain: true, Last: true}
 
-// nameOf is what a session is read by: its file, or its name in the store.
-func nameOf(s library.Info) string {
-	return cmp.Or(s.File, s.Key.Tenant+"/"+s.Key.Session)
-}
-
-// hint says what a session can be called instead of a name that none has.
-func hint(ctx context.Context, p *term.Console, flags *stores.Flags, name string) string {
-	names := []string{stores.Last}
-	lib := open(ctx, p, flags)
-	defer lib.close()
-	list, _ := lib.newest(ctx) // those that can be listed will do
-	for _, s := range list {
-		names = append(names, s.Name)
-	}
-	return term.DidYouMean("", name, names) +
-		` ("pleat sessions" lists the sessions of agents, "pleat store list" those in the store; "last" is the newest)`
-}
-
-// listed is the session of "pleat sessions" that a file has; "": it has none, or several.
-func listed(p *term.Console, f *File) string {
-	lib := stores.Library(p, nil, "")
-	defer lib.Close()
-	if info, ok := lib.Of(f.Name, f.Info); ok && f.number == 1 {
-		return info.ID
-	}
-	return ""
-}
-
-// pick lets a person choose one of the newest sessions.
-func pick(ctx context.Context, p *term.Console, flags *stores.Flags) (string, error) {
+// pick lets a person choose one of the newest sessions. Nobody need choose where a store was named that has only one.
+func pick(ctx context.Context, p *term.Console, all stores.Catalogue, flags *stores.Flags) (none library.Info, err error) {
 	if !p.Interactive() {
-		if name := only(ctx, p, flags); name != "" {
-			return name, nil
+		if flags != nil && flags.Path != "" {
+			if list, _ := all.List(ctx, library.Filter{Plain: true, Stored: true}); list.Total == 1 {
+				return list.Sessions[0], nil
+			}
 		}
-		return "", term.UsageError(`name a session: a file, last, a name that "pleat sessions" lists, ` +
+		return none, term.UsageError(`name a session: a file, last, a name that "pleat sessions" lists, ` +
 			`or - for standard input`)
 	}
-	list, err := offer(ctx, p, flags)
+	list, err := offer(ctx, p, all)
 	if err != nil {
-		return "", err
+		return none, err
 	}
 	p.Note("Which session? [1] ")
 	answer := make(chan string, 1)
@@ -137,46 +75,23 @@ func pick(ctx context.Context, p *term.Console, flags *stores.Flags) (string, er
 	select {
 	case <-ctx.Done():
 		p.Note("\n")
-		return "", ctx.Err()
+		return none, ctx.Err()
 	case a := <-answer:
 		n, err := strconv.Atoi(cmp.Or(a, "1"))
 		if err != nil || n < 1 || n > len(list) {
-			return "", term.UsageError(fmt.Sprintf("%q is none of them", a))
+			return none, term.UsageError(fmt.Sprintf("%q is none of them", a))
 		}
-		return nameOf(list[n-1]), nil
+		return list[n-1], nil
 	}
-}
-
-// only is the one session of a store that was named; "": there is no such store, or it has another
-// number of them.
-func only(ctx context.Context, p *term.Console, flags *stores.Flags) string {
-	if flags == nil || flags.Path == "" {
-		return ""
-	}
-	st, _, err := stores.OpenAs(ctx, p, flags, stores.ReadOnly)
-	if err != nil {
-		return ""
-	}
-	defer st.Close()
-	one, err := stores.Find(ctx, p, st, flags, "")
-	if err != nil {
-		return ""
-	}
-	return one.Key.Tenant + "/" + one.Key.Session
 }
 
 // offer prints the newest sessions, as they are called everywhere.
-func offer(ctx context.Context, p *term.Console, flags *stores.Flags) ([]library.Info, error) {
-	lib := open(ctx, p, flags)
-	defer lib.close()
-	all, err := lib.newest(ctx)
-	list := all[:min(len(all), 9)]
-	if err == nil {
-		tell := p.Progress()
-		tell.Say("reading the newest sessions")
-		err = lib.Count(ctx, list)
-		tell.Done()
-	}
+func offer(ctx context.Context, p *term.Console, all stores.Catalogue) ([]library.Info, error) {
+	tell := p.Progress()
+	tell.Say("reading the newest sessions")
+	found, err := all.List(ctx, library.Filter{Last: true, Limit: 9, Count: true})
+	tell.Done()
+	list := found.Sessions
 	if err != nil {
 		return nil, err
 	}
@@ -189,7 +104,7 @@ func offer(ctx context.Context, p *term.Console, flags *stores.Flags) ([]library
 			cmp.Or(term.OneLine(s.Title), s.ID))
 		p.Note("%s\n", term.Clip(line, width))
 	}
-	if more := len(all) - len(list); more > 0 {
+	if more := found.Total - len(list); more > 0 {
 		line := fmt.Sprintf("%d older ones: \"pleat sessions\" and \"pleat store list\" name them", more)
 		p.Note("%s\n", term.Clip(line, width))
 	}

@@ -50,8 +50,10 @@ func TestOffer(t *testing.T) {
 	if err := st.Close(); err != nil {
 		t.Fatal(err)
 	}
-	list, err := offer(t.Context(), p, flags)
-	if err != nil || len(list) != 9 || nameOf(list[0]) != "key-1/proxied" {
+	all := stores.OpenCatalogue(t.Context(), p, flags)
+	defer all.Close()
+	list, err := offer(t.Context(), p, all)
+	if err != nil || len(list) != 9 || list[0].Key.String() != "key-1/proxied" {
 		t.Fatal(list, err)
 	}
 	for _, want := range []string{"stored       Through the proxy.", "claude-code  Title ", "2 older ones"} {

@@ -1,7 +1,6 @@
 package sessionfile
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -21,8 +20,8 @@ import (
 const stored sessionlog.Format = "pleat"
 
 // readStored reads a session of the store as if a file had it.
-func (f *File) readStored(ctx context.Context, p *term.Console, flags *stores.Flags) error {
-	s, err := stores.OpenSession(ctx, p, cmp.Or(flags, &stores.Flags{}), f.Name)
+func (f *File) readStored(ctx context.Context, p *term.Console, flags *stores.Flags, info library.Info) error {
+	s, err := stores.OpenSession(ctx, p, flags, info)
 	if err != nil {
 		return err
 	}

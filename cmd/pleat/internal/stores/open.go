@@ -3,6 +3,7 @@
 package stores
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -266,32 +267,42 @@ func missing(path string) string {
 // unknown is the scheme of an address that has none.
 const unknown = "unknown"
 
-// Find finds a session by its name, or by the beginning of its name if only one
-// session has that beginning, which p is told of, if it is not nil.
-func Find(ctx context.Context, p *term.Console, st Store, f *Flags, name string) (store.SessionInfo, error) {
-	if name == "" || name == Last {
-		return newest(ctx, p, st, f, name)
-	}
-	info, err := library.FindStored(ctx, st, f.Tenant, name)
-	if errors.Is(err, store.ErrNotFound) {
+// Find finds a session of the store by its name, the beginning of that, or [library.Last], and tells p which it
+// is if that is not its name.
+func Find(ctx context.Context, p *term.Console, st Store, f *Flags, name string) (library.Info, error) {
+	lib := Library(p, st, f.Tenant)
+	defer lib.Close()
+	info, err := lib.FindStored(ctx, name)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
 		var names []string
 		list, _ := library.Stored(ctx, st, f.Tenant) // only for a hint
 		for _, info := range list {
 			names = append(names, info.Key.Session)
 		}
 		err = fmt.Errorf(`%w%s ("pleat store list" lists what is there)`, err, term.DidYouMean("", name, names))
-	}
-	key := info.Key
-	whole := slices.Contains([]string{key.Session, library.NameOf(key), key.Tenant + "/" + key.Session}, name)
-	if err == nil && p != nil && !whole {
-		p.Note("pleat: %s is the beginning of %s\n", name, key)
+	case err == nil && name == library.Last:
+		p.Note("pleat: last is %s\n", library.NameOf(info.Key))
+	case err == nil:
+		Complete(p, name, info)
 	}
 	return info, err
 }
 
-// Last names the session that was used last. That is a rehearsal only if there is nothing else: who
-// has watched one goes on to their own work.
-const Last = "last"
+// Complete tells which session was found if its name only begins with the one that was given: it may not be the
+// one that was meant.
+func Complete(p *term.Console, name string, info library.Info) {
+	key := info.Key
+	names := []string{info.ID, key.Session, library.NameOf(key), key.Tenant + "/" + key.Session}
+	begins := func(full string) bool { return strings.HasPrefix(full, name) }
+	if !slices.Contains(names, name) && slices.ContainsFunc(names, begins) {
+		full := info.ID
+		if info.File == "" {
+			full = key.String()
+		}
+		p.Note("pleat: %s is the beginning of %s\n", name, full)
+	}
+}
 
 // Library is what the user has: the files of agents, and what is in the store; nil: there is none. It
 // lists first what was used last.
@@ -299,34 +310,30 @@ func Library(p *term.Console, st library.Store, tenant string) *library.Library 
 	return library.New(library.Options{Home: p.Home(), Store: st, Tenant: tenant})
 }
 
-// newest is the newest session that the store has, if that is what the user asked for or there is no
-// other. A copy of an agent's file is as new as the file.
-func newest(ctx context.Context, p *term.Console, st Store, f *Flags, name string) (info store.SessionInfo, err error) {
-	list, err := library.Conversations(ctx, st, f.Tenant)
-	switch {
-	case err != nil:
-		return info, err
-	case len(list) == 0:
-		return info, fmt.Errorf("the store has no session: %w", store.ErrNotFound)
-	case name == "" && len(list) > 1:
-		return info, term.UsageError(fmt.Sprintf("the store has %d sessions; name one with --session "+
-			"(last is the newest, \"pleat store list\" lists them)", len(list)))
-	case len(list) == 1 || p == nil:
-		return list[0], nil
+// Catalogue is all that the user has. Sessions of a store that is shared are others' too, and have to be named.
+type Catalogue struct {
+	*library.Library
+	st Store
+}
+
+// OpenCatalogue opens the folders of agents and the store, if that can be read.
+func OpenCatalogue(ctx context.Context, p *term.Console, f *Flags) Catalogue {
+	f = cmp.Or(f, &Flags{})
+	o := library.Options{Home: p.Home(), Tenant: f.Tenant, Shared: Scheme(f.Path) != ""}
+	st, _, err := OpenAs(ctx, p, f, ReadOnly)
+	if err == nil { // else st may be no interface that is nil
+		o.Store = st
 	}
-	lib := Library(p, st, f.Tenant)
-	defer lib.Close()
-	all, err := lib.List(ctx, library.Filter{Plain: true, Last: true})
-	for _, s := range all.Sessions {
-		at := slices.IndexFunc(list, func(i store.SessionInfo) bool {
-			return i.Key == s.Key || s.File != "" && library.OwnerOf(i.Key) == s.ID
-		})
-		if at >= 0 {
-			p.Note("pleat: last is %s\n", library.NameOf(list[at].Key))
-			return list[at], nil
-		}
+	return Catalogue{library.New(o), st}
+}
+
+// Close closes the folders and the store.
+func (c Catalogue) Close() error {
+	err := c.Library.Close()
+	if c.st != nil {
+		err = errors.Join(err, c.st.Close())
 	}
-	return list[0], err
+	return err
 }
 
 // Reopen opens a stored session to look something up in it.
@@ -345,18 +352,15 @@ type Opened struct {
 // Counts counts the tokens of the session.
 func (o *Opened) Counts() *tokens.Tokenizer { return tokens.NewTokenizer(o.Look.Model, nil) }
 
-// OpenSession opens a stored session, by its name or the beginning of it, to look at it.
-func OpenSession(ctx context.Context, p *term.Console, f *Flags, name string) (o Opened, err error) {
-	if o.Store, _, err = OpenAs(ctx, p, f, ReadOnly); err != nil {
+// OpenSession opens a stored session to look at it.
+func OpenSession(ctx context.Context, p *term.Console, f *Flags, info library.Info) (o Opened, err error) {
+	if o.Store, _, err = OpenAs(ctx, p, cmp.Or(f, &Flags{}), ReadOnly); err != nil {
 		return o, err
 	}
-	info, err := Find(ctx, p, o.Store, f, name)
-	if err == nil {
-		o.About = library.Described(ctx, o.Store, info)
-		o.Look = o.About.Look()
-		if o.Session, err = pleat.OpenSession(ctx, o.Store, info.Key, &o.Look); err == nil {
-			o.Look.Model, err = library.Scaled(ctx, o.Session, o.Look.Model)
-		}
+	o.About = library.Described(ctx, o.Store, info)
+	o.Look = o.About.Look()
+	if o.Session, err = pleat.OpenSession(ctx, o.Store, info.Key, &o.Look); err == nil {
+		o.Look.Model, err = library.Scaled(ctx, o.Session, o.Look.Model)
 	}
 	if err != nil {
 		return o, errors.Join(err, o.Store.Close())
