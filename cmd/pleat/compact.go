@@ -169,14 +169,10 @@ type planJSON struct {
 }
 
 func planOf(r *sessionfile.Folded, all bool) *planJSON {
-	cache := r.Report.Cache // of the epoch; what was spilled before it is not sent either
-	if cache.Removed > 0 {
-		cache.Removed = r.Tokens().Before - r.Tokens().After
-	}
 	return &planJSON{
 		Format: "pleat/plan/1", Source: r.File.Source(), Policy: r.Policy, Tokens: r.Tokens(),
 		Levers: library.ByLever(r.Report.Folds), Folds: sessionfile.Folds(r.Report.Folds),
-		Cache: cache, Warning: r.Warning,
+		Cache: r.Report.Cache, Warning: r.Warning,
 		folds: r.Report.Folds, whats: library.Whats(r.Session), all: all,
 	}
 }

@@ -212,6 +212,25 @@ func TestLastUsedIsOneTime(t *testing.T) {
 	}
 }
 
+// Whose sub-agent had a session is said at every door, and that session is never the last.
+func TestSubAgentsAreTold(t *testing.T) {
+	d := doors{t, t.TempDir()}
+	d.store(store.SessionKey{Session: "run-1"}, "Mend it.")
+	d.store(store.SessionKey{Session: "run-1.task-c1"}, "Look for parsers.")
+	d.last("Mend it.")
+	for door, got := range map[string]string{
+		"show": d.run("show", "run-1.task-c1"), "store list": d.run("store", "list"), "the dashboard": d.page("/"),
+		"its page": d.page("/dash/session?s=run-1.task-c1"),
+	} {
+		if !strings.Contains(strings.ToLower(got), "sub-agent of ") {
+			t.Errorf("%s does not say whose sub-agent it was: %s", door, got)
+		}
+	}
+	if got := d.run("show", "run-1"); strings.Contains(got, "sub-agent") {
+		t.Errorf("run-1 is no sub-agent's: %s", got)
+	}
+}
+
 // store stores a session in which a person says some words.
 func (d doors) store(key store.SessionKey, words string) {
 	d.Helper()

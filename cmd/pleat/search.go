@@ -91,11 +91,7 @@ func (f *searchFlags) run(ctx context.Context, p *term.Console, args []string) (
 	var err error
 	switch {
 	case f.file != "":
-		f.src.Store = f.store
-		s, found, failed := sessionIn(ctx, p, f.file, f.src)
-		if err = failed; err == nil {
-			err = j.inSession(ctx, s, found)
-		}
+		err = f.inOne(ctx, p, j)
 	case f.session != "" || f.store.Path != "":
 		err = f.inStore(ctx, p, j, library.Options{})
 	default:
@@ -105,6 +101,22 @@ func (f *searchFlags) run(ctx context.Context, p *term.Console, args []string) (
 		return nil, err
 	}
 	return j, nil
+}
+
+// inOne looks into one session, of a file or of the store.
+func (f *searchFlags) inOne(ctx context.Context, p *term.Console, j *searchJSON) error {
+	info, err := sessionfile.Find(ctx, p, f.store, f.file)
+	if err != nil {
+		return err
+	}
+	if f.session = info.StoreName(); f.session != "" {
+		return f.inStore(ctx, p, j, library.Options{})
+	}
+	s, found, err := sessionIn(ctx, p, info, f.src)
+	if err != nil {
+		return err
+	}
+	return j.inSession(ctx, s, found)
 }
 
 // everywhere looks into the files of agents and into the user's store, if there is one.
@@ -212,9 +224,9 @@ func (f *searchFlags) inAll(ctx context.Context, p *term.Console, j *searchJSON,
 
 // sessionIn reads a session file to be asked about.
 func sessionIn(
-	ctx context.Context, p *term.Console, name string, src sessionfile.Flags,
+	ctx context.Context, p *term.Console, info library.Info, src sessionfile.Flags,
 ) (s *pleat.Session, found foundJSON, err error) {
-	f, err := sessionfile.Read(ctx, p, name, src)
+	f, err := sessionfile.ReadFound(ctx, p, info, src)
 	if err != nil {
 		return nil, found, err
 	}

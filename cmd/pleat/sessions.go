@@ -74,7 +74,7 @@ type sessionsFlags struct {
 }
 
 // files are those of agents in a home folder, of one agent if it is named.
-func (o *sessionsFlags) files(p *term.Console) (*library.Library, error) {
+func (o *sessionsFlags) files(p *term.Console, progress func(done, all int)) (*library.Library, error) {
 	if o.home = cmp.Or(o.home, p.Home()); o.home == "" {
 		return nil, errors.New("no home folder: name one with --home")
 	}
@@ -82,11 +82,11 @@ func (o *sessionsFlags) files(p *term.Console) (*library.Library, error) {
 		return nil, term.UsageError(fmt.Sprintf("unknown agent %q%s: want one of %s", o.agent,
 			term.DidYouMean("", o.agent, library.Agents()), strings.Join(library.Agents(), ", ")))
 	}
-	return library.New(library.Options{Home: filepath.Clean(o.home)}), nil
+	return library.New(library.Options{Home: filepath.Clean(o.home), Progress: progress}), nil
 }
 
 func findSessions(ctx context.Context, p *term.Console, o sessionsFlags) (term.Result, error) {
-	lib, err := o.files(p)
+	lib, err := o.files(p, nil)
 	if err != nil {
 		return nil, err
 	}

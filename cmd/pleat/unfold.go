@@ -86,16 +86,14 @@ func (f *unfoldFlags) run(ctx context.Context, p *term.Console, args []string) e
 		return term.UsageError("unfold: " + err.Error())
 	}
 	if f.in != "" {
-		s, _, err := sessionIn(ctx, p, f.in, sessionfile.Flags{Store: f.Flags})
+		info, err := sessionfile.Find(ctx, p, f.Flags, f.in)
 		if err != nil {
 			return err
 		}
-		u, err := s.Unfold(ctx, f.req)
-		if err != nil {
-			return nothingThere(err, f.req, "; longer stretches have handles after \"pleat compact FILE\", "+
-				"and \"pleat search WORDS --in FILE\" finds more")
+		f.session = info.StoreName()
+		if f.session == "" {
+			return f.inFile(ctx, p, info)
 		}
-		return f.print(p, unfoldedJSON{Sessions: []string{f.in}, Unfolded: u})
 	}
 	store, _, err := stores.OpenAs(ctx, p, f.Flags, stores.ReadOnly)
 	if err != nil {
@@ -107,6 +105,19 @@ func (f *unfoldFlags) run(ctx context.Context, p *term.Console, args []string) e
 		return err
 	}
 	return f.print(p, found)
+}
+
+func (f *unfoldFlags) inFile(ctx context.Context, p *term.Console, info library.Info) error {
+	s, _, err := sessionIn(ctx, p, info, sessionfile.Flags{})
+	if err != nil {
+		return err
+	}
+	u, err := s.Unfold(ctx, f.req)
+	if err != nil {
+		return nothingThere(err, f.req, "; longer stretches have handles after \"pleat compact FILE\", "+
+			"and \"pleat search WORDS --in FILE\" finds more")
+	}
+	return f.print(p, unfoldedJSON{Sessions: []string{f.in}, Unfolded: u})
 }
 
 // unfoldedJSON is what "pleat unfold --json" prints: the content of a handle, and the sessions that have it.

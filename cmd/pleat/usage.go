@@ -103,16 +103,14 @@ type spendJSON struct {
 	Unpriced   int     `json:"unpriced_requests"` // of models whose price is not known
 }
 
-func (s *spendJSON) add(r library.Request) {
+func (s *spendJSON) add(r library.Spent) {
 	u := r.Usage
 	s.Requests++
 	s.Input += u.Input
 	s.CacheRead += u.CacheRead
 	s.CacheWrite += u.CacheWrite + u.CacheWrite1h
 	s.Output += u.Output
-	if usd, ok := r.Cost(); ok {
-		s.USD += usd
-	} else {
+	if s.USD += r.USD; r.Unpriced {
 		s.Unpriced++
 	}
 }
@@ -120,7 +118,7 @@ func (s *spendJSON) add(r library.Request) {
 // spending adds up requests by name.
 type spending map[string]*spendJSON
 
-func (s spending) add(name string, r library.Request) {
+func (s spending) add(name string, r library.Spent) {
 	if s[name] == nil {
 		s[name] = &spendJSON{Name: name}
 	}
@@ -149,52 +147,43 @@ func usageOf(ctx context.Context, p *term.Console, o usageFlags) (*usageJSON, er
 	if err := errors.Join(parseTime(o.since, &first), parseTime(o.until, &end)); err != nil {
 		return nil, err
 	}
-	lib, err := (&sessionsFlags{home: o.home, agent: o.agent}).files(p)
+	tell := p.Progress()
+	defer tell.Done()
+	lib, err := (&sessionsFlags{home: o.home, agent: o.agent}).files(p,
+		func(done, all int) { tell.Share(done, all, "reading sessions") })
 	if err != nil {
 		return nil, err
 	}
 	defer lib.Close()
-	found, err := lib.List(ctx, library.Filter{Agent: o.agent, Plain: true})
-	if err != nil {
-		return nil, err
-	}
 	j := &usageJSON{Format: "pleat/usage/1", by: o.by, some: o.agent+o.since+o.until != ""}
 	days, projects, models, agents := spending{}, spending{}, spending{}, spending{}
-	seen := make(map[library.Request]bool)
 	var unread []error
-	tell := p.Progress()
-	defer tell.Done()
-	for i, s := range found.Sessions {
-		tell.Share(i, found.Total, "reading sessions")
+	err = lib.Spending(ctx, o.agent, time.Time{}, func(s library.Info, spent []library.Spent, failed error) error {
 		counted := make(map[library.Request]bool)
-		requests, err := lib.Requests(ctx, s)
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		for _, r := range requests {
+		for _, r := range spent {
 			late := !end.IsZero() && (r.Time.IsZero() || !r.Time.Before(end))
-			if late || !r.Time.IsZero() && seen[r.Request] || !first.IsZero() && r.Time.Before(first) {
+			if late || !first.IsZero() && r.Time.Before(first) {
 				continue
 			}
-			seen[r.Request] = true
 			counted[library.Request{Time: r.Time, Usage: r.Usage}] = true
 			day := "(not known)"
 			if !r.Time.IsZero() {
 				day = r.Time.Local().Format(time.DateOnly)
 			}
-			j.All.add(r.Request)
-			days.add(day, r.Request)
-			projects.add(cmp.Or(r.Dir, "(not known)"), r.Request)
-			models.add(cmp.Or(r.Model, "(not known)"), r.Request)
-			agents.add(s.Agent, r.Request)
+			j.All.add(r)
+			days.add(day, r)
+			projects.add(cmp.Or(r.Dir, "(not known)"), r)
+			models.add(cmp.Or(r.Model, "(not known)"), r)
+			agents.add(s.Agent, r)
 		}
-		if err != nil {
-			unread = append(unread, err)
-			continue
+		if failed != nil {
+			unread = append(unread, failed)
+			return nil
 		}
-		if err := j.replay(ctx, p, s.File, int(o.saved), counted); err != nil {
-			return nil, err
-		}
+		return j.replay(ctx, p, s.File, int(o.saved), counted)
+	})
+	if err != nil {
+		return nil, err
 	}
 	if len(unread) > 0 {
 		tell.Done()
@@ -232,7 +221,7 @@ func (j *usageJSON) readStore(ctx context.Context, p *term.Console, o usageFlags
 		billed := func(r proxy.BillRow) bool { return r.Session == s.ID }
 		proxied := strings.Contains(s.ID, "/") || slices.ContainsFunc(b.Rows, billed) // a principal stands before it
 		if !proxied && !library.IsRehearsal(s.ID) && between(s.Time) {
-			runs.add(s.Request)
+			runs.add(s)
 		}
 	}
 	if runs.Requests > 0 && o.agent == "" {

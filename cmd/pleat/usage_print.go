@@ -22,7 +22,7 @@ func (j *usageJSON) Print(p *term.Page) {
 		return
 	}
 	p.Line("%s in %s, %s by the price list", term.Plural(j.All.Requests, "request"), term.Plural(j.Sessions, "session"),
-		p.Bold(term.Cents(j.All.USD)))
+		p.Bold(j.All.cost()))
 	p.Hang("", "output is what the files count; \"pleat show NAME\" says what a session costs with the rest")
 	if j.All.Unpriced > 0 {
 		p.Line("without %s of models that have no price in the list", term.Plural(j.All.Unpriced, "request"))
@@ -61,6 +61,14 @@ func (j *usageJSON) printProxy(p *term.Page) {
 	p.Hang("  ", tally.Spent(*j.Proxy))
 }
 
+// cost is what is known of it.
+func (s *spendJSON) cost() string {
+	if s.Unpriced == s.Requests {
+		return "–"
+	}
+	return term.Cents(s.USD)
+}
+
 func printSpending(p *term.Page, name string, rows []spendJSON, most int, all bool) {
 	note := ""
 	if len(rows) > most && !all {
@@ -91,13 +99,9 @@ func printSpending(p *term.Page, name string, rows []spendJSON, most int, all bo
 	p.Line("%s", p.Dim(fmt.Sprintf("  %s%9s%8s%8s%8s%10s", term.Pad(name, title), "requests", "input", "cached",
 		"output", "cost")))
 	for _, r := range rows {
-		cost := term.Cents(r.USD)
-		if r.Unpriced == r.Requests {
-			cost = "–"
-		}
 		line := fmt.Sprintf("  %s%9s%8s%8s%8s%10s", term.Pad(p.ClipMiddle(r.Name, title), title),
 			term.Thousands(r.Requests),
-			term.Short(r.Input+r.CacheWrite), term.Short(r.CacheRead), term.Short(r.Output), cost)
+			term.Short(r.Input+r.CacheWrite), term.Short(r.CacheRead), term.Short(r.Output), r.cost())
 		if room >= 6 && top > 0 {
 			line += "  " + term.Bar(int(r.USD*1e4), int(top*1e4), room)
 		}

@@ -12,11 +12,14 @@ import (
 	"sync"
 	"time"
 
+	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/library"
 	"github.com/pleat-dev/pleat/internal/bill"
 	"github.com/pleat-dev/pleat/internal/local"
+	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/tokens"
 )
 
 //go:embed assets
@@ -28,6 +31,8 @@ type Library interface {
 	Find(ctx context.Context, id string) (library.Info, error)
 	Copies(context.Context, library.Info) ([]library.Info, error)
 	Bring(context.Context, library.Info) (store.SessionKey, error)
+	Reader(context.Context, store.SessionKey, pleat.Options) (*pleat.Session, error)
+	Counter(model.Model) *tokens.Tokenizer
 	Counted(s library.Info, tokens int)
 	Search(context.Context, library.Filter, recall.SearchRequest) (library.Results, error)
 	Spent(ctx context.Context, since time.Time) ([]library.Spent, error)
@@ -61,7 +66,6 @@ type Handler struct {
 	mux   *http.ServeMux
 	pages map[string]*template.Template
 
-	counted readers
 	scratch scratches
 	streams chan struct{} // holds a value for each open stream
 

@@ -86,7 +86,7 @@ func (h *Handler) plan(r *http.Request, f *frame, s *pleat.Session) error {
 		return err
 	}
 	p := planOf(r, s.Report(), own)
-	count := h.counted.count(f.Item.Look().Model)
+	count := h.o.Library.Counter(f.Item.Look().Model)
 	for _, c := range slices.Backward(own.Compactions[max(len(own.Compactions)-mostCompacted, 0):]) {
 		p.Agent = append(p.Agent, compaction{
 			c.At, c.Trigger, text.CutText(clean(c.Summary), firstBytes), c.Partial, c.Opaque,
@@ -107,7 +107,7 @@ func (h *Handler) planned(
 	if budget <= 0 {
 		return f(s, nil, nil)
 	}
-	return h.scratch.use(ctx, h.o.Store, s, info.Look().Model, h.counted.count,
+	return h.scratch.use(ctx, h.o.Store, s, info.Look().Model, h.o.Library.Counter,
 		func(c *pleat.Session, count *tokens.Tokenizer) error {
 			err := c.SetBudget(library.Fit(budget))
 			if err == nil {

@@ -54,7 +54,7 @@ func (h *Handler) open(ctx context.Context, id string) (library.Info, *pleat.Ses
 	if w := h.o.Window; w > 0 && o.Budget.Window == 0 && (len(o.Model.Prices) == 0 || o.Model.Window > w) {
 		o.Model.Window = w
 	}
-	s, err := h.counted.open(ctx, h.o.Store, key, o)
+	s, err := h.o.Library.Reader(ctx, key, o)
 	return info, s, err
 }
 
@@ -70,7 +70,7 @@ const mostCompacted = 5
 func (h *Handler) compacted(ctx context.Context, of library.Info) (list []compacted, err error) {
 	copies, err := h.o.Library.Copies(ctx, of)
 	for _, c := range copies[:min(len(copies), mostCompacted)] {
-		s, err := h.counted.open(ctx, h.o.Store, c.Key, c.Look())
+		s, err := h.o.Library.Reader(ctx, c.Key, c.Look())
 		if err != nil {
 			return nil, err
 		}
@@ -120,7 +120,7 @@ func (h *Handler) session(r *http.Request, f *frame, s *pleat.Session) error {
 	if math.Abs(p.Counts-1) < 0.05 {
 		p.Counts = 0
 	}
-	typed, err := typed(r.Context(), s, rep.Folds, h.counted.count(f.Item.Look().Model))
+	typed, err := typed(r.Context(), s, rep.Folds, h.o.Library.Counter(f.Item.Look().Model))
 	if err != nil {
 		return err
 	}

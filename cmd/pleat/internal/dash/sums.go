@@ -238,7 +238,7 @@ func (s *sum) spend(r library.Spent) {
 	if r.Stored {
 		s.Through += r.USD
 	}
-	if r.USD == 0 && !(r.Stored && library.IsRehearsal(r.ID)) {
+	if r.Unpriced {
 		s.Unpriced++
 	}
 }

@@ -30,10 +30,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/sessionlog"
 	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/tokens"
 )
 
 // Store is what a library needs of a store. It also uses [store.Searcher], and the method
@@ -62,16 +62,14 @@ type Options struct {
 type Library struct {
 	o Options
 
-	mu     sync.Mutex
-	roots  []root                 // where agents keep their folders; those that are not there are tried again
-	looks  map[string]look        // by ID
-	files  map[string]file        // by ID, as the last listing found them
-	busy   map[string]*sync.Mutex // by ID: held while the session is brought up to date
-	opened []*pleat.Session       // the last used first
+	mu       sync.Mutex
+	roots    []root                 // where agents keep their folders; those that are not there are tried again
+	looks    map[string]look        // by ID
+	files    map[string]file        // by ID, as the last listing found them
+	busy     map[string]*sync.Mutex // by ID: held while the session is brought up to date
+	opened   []opened               // the last used first
+	counters map[counting]*tokens.Tokenizer
 }
-
-// mostOpen is how many sessions stay open, openMemory the bytes of messages that each keeps.
-const mostOpen, openMemory = 8, 4 << 20
 
 // New returns the library of what is in the home folder and in the store. An agent's folder
 // need not be there yet, and one that cannot be opened is logged and left out.
@@ -138,6 +136,7 @@ type Info struct {
 	Name     string           `json:"name,omitempty"`    // the shortest that means no other session
 	Agent    string           `json:"agent,omitempty"`   // that left the file; "": the session is in the store alone
 	Project  string           `json:"project,omitempty"` // the folder that the agent worked in
+	Parent   string           `json:"parent,omitempty"`  // the ID of the session whose sub-agent it is of
 	Title    string           `json:"title,omitempty"`   // on one line; may have characters that move a cursor
 	Model    string           `json:"model,omitempty"`
 	File     string           `json:"file,omitempty"`
@@ -223,10 +222,10 @@ func (l *Library) List(ctx context.Context, f Filter) (Page, error) {
 // model. What follows is its scenario.
 func IsRehearsal(session string) bool { return strings.HasPrefix(session, "rehearsal-") }
 
-// lastFirst puts rehearsals behind all else: who has watched one goes on to their own work.
+// lastFirst puts rehearsals behind all else, as who has watched one goes on to their own work, and sub-agents.
 func lastFirst(newest []Info) {
 	played := func(i Info) int {
-		if i.Agent == "" && IsRehearsal(i.Key.Session) {
+		if i.Parent != "" || i.Agent == "" && IsRehearsal(i.Key.Session) {
 			return 1
 		}
 		return 0

@@ -197,14 +197,19 @@ func (t *tally) add(log *sessionlog.Log, rec sessionlog.Record) {
 }
 
 func (t *tally) spend(r Request, dir string) {
-	usd, _ := r.Cost()
-	t.spent = append(t.spent, Spent{Request: r, USD: usd, ID: t.id, Dir: dir})
+	usd, known := r.Cost()
+	t.spent = append(t.spent, Spent{Request: r, USD: usd, Unpriced: !known, ID: t.id, Dir: dir})
 }
 
-// cost is what the requests came to. What a log has only of all of them counts as one, the newest.
+// Sum is what a log has only of all requests of a session. It counts as one, the newest.
+func Sum(info sessionlog.Info, newest time.Time) (r Request, ok bool) {
+	return Request{newest, info.Model, *cmp.Or(info.Used, &model.Usage{}), info.USD}, info.Used != nil || info.USD > 0
+}
+
+// cost is what the requests came to.
 func (t *tally) cost(info sessionlog.Info) (usd float64) {
-	if info.Used != nil || info.USD > 0 {
-		t.spend(Request{t.last, info.Model, *cmp.Or(info.Used, &model.Usage{}), info.USD}, info.Dir)
+	if r, ok := Sum(info, t.last); ok {
+		t.spend(r, info.Dir)
 	}
 	for _, s := range t.spent {
 		usd += s.USD
@@ -256,6 +261,8 @@ func (l *Library) lookStored(ctx context.Context, s *Info) []Spent {
 			r := Spent{Request: Request{Time: e.Time}, ID: s.ID, Stored: true}
 			_ = json.Unmarshal(e.Data, &r) // what cannot be read says nothing
 			if s.Model, s.USD = cmp.Or(r.Model, s.Model), s.USD+r.USD; r.Usage.Prompt()+r.Usage.Output > 0 {
+				_, known := r.Cost()
+				r.Unpriced = r.USD == 0 && !known && !IsRehearsal(s.Key.Session)
 				spent = append(spent, r)
 			}
 		default:

@@ -37,43 +37,100 @@ func (l *Library) open(ctx context.Context, info Info) (*pleat.Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := l.session(ctx, key)
-	if err != nil {
-		return nil, err
-	}
-	l.stay(s)
-	return s, nil
+	return l.session(ctx, key)
 }
 
-// stay makes a session the newest of those that stay open.
-func (l *Library) stay(s *pleat.Session) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.drop(s.Key())
-	l.opened = slices.Insert(l.opened, 0, s)
-	l.opened = l.opened[:min(len(l.opened), mostOpen)]
+// mostOpen is how many sessions stay open, openMemory the bytes of messages that each keeps.
+const mostOpen, openMemory = 16, 4 << 20
+
+// opened is a session that stays open.
+type opened struct {
+	*pleat.Session
+	as counting
 }
 
-// drop takes a session from those that stay open. The caller has the lock.
-func (l *Library) drop(key store.SessionKey) {
-	l.opened = slices.DeleteFunc(l.opened, func(o *pleat.Session) bool { return o.Key() == key })
+// counting is how tokens are counted: as a model does, by a rule that may be a session's own. The zero value
+// estimates them.
+type counting struct {
+	model string
+	rule  model.TokenRule
 }
 
-// session is a session that is open, as it is now in the store, or else it is opened.
+// Reader opens a session to look at it: its tokens are counted as o.Model does, and nothing is written.
+func (l *Library) Reader(ctx context.Context, key store.SessionKey, o pleat.Options) (*pleat.Session, error) {
+	o.Tokens = l.Counter(o.Model)
+	return l.openAs(ctx, reading(l.o.Store), key, counting{o.Model.ID, o.Model.Tokenizer}, &o)
+}
+
+// session is a session whose tokens are estimated.
 func (l *Library) session(ctx context.Context, key store.SessionKey) (*pleat.Session, error) {
+	o := Roughly()
+	o.Policy, o.Recall = policy.None(), pleat.UnfoldCall // nothing is spilled
+	return l.openAs(ctx, l.o.Store, key, counting{}, o)
+}
+
+// openAs is a session that is open, as it is now in the store, or else it is opened. It is then the newest of those
+// that stay open.
+func (l *Library) openAs(
+	ctx context.Context, st store.Store, key store.SessionKey, as counting, o *pleat.Options,
+) (*pleat.Session, error) {
+	is := func(o opened) bool { return o.Key() == key && o.as == as }
 	l.mu.Lock()
-	i := slices.IndexFunc(l.opened, func(o *pleat.Session) bool { return o.Key() == key })
-	var s *pleat.Session
+	i := slices.IndexFunc(l.opened, is)
+	var s opened
 	if i >= 0 {
 		s = l.opened[i]
 	}
 	l.mu.Unlock()
-	if s != nil {
-		return s, s.Refresh(ctx)
+	var err error
+	if s.Session != nil {
+		err = s.Refresh(ctx)
+	} else {
+		o.Memory, s.as = openMemory, as
+		s.Session, err = pleat.OpenSession(ctx, st, key, o)
 	}
-	o := Roughly()
-	o.Policy, o.Memory, o.Recall = policy.None(), openMemory, pleat.UnfoldCall // nothing is spilled
-	return pleat.OpenSession(ctx, l.o.Store, key, o)
+	if err != nil {
+		return s.Session, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.opened = slices.Insert(slices.DeleteFunc(l.opened, is), 0, s)
+	l.opened = l.opened[:min(len(l.opened), mostOpen)]
+	return s.Session, nil
+}
+
+// Counter returns the counter of a model. Sessions share it, which copies of one gain by.
+func (l *Library) Counter(m model.Model) *tokens.Tokenizer {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	as := counting{m.ID, m.Tokenizer}
+	t := l.counters[as]
+	if t == nil {
+		if t = tokens.NewTokenizer(m, nil); len(l.counters) >= mostOpen || l.counters == nil {
+			l.counters = make(map[counting]*tokens.Tokenizer)
+		}
+		l.counters[as] = t
+	}
+	return t
+}
+
+// readOnly is a store that nothing can be written to.
+type readOnly struct{ store.Store }
+
+// Append implements [store.Store].
+func (readOnly) Append(context.Context, store.SessionKey, uint64, ...store.Entry) (uint64, error) {
+	return 0, store.ErrReadOnly
+}
+
+// reading returns the store for reading and, if it can do that, searching.
+func reading(st store.Store) store.Store {
+	if engine, ok := st.(store.Searcher); ok {
+		return struct {
+			readOnly
+			store.Searcher
+		}{readOnly{st}, engine}
+	}
+	return readOnly{st}
 }
 
 // Bring gives the store what is new in the file of a session that was listed or found, if it
@@ -172,7 +229,7 @@ func (b *bringing) run(ctx context.Context) (mark, error) {
 	key := store.SessionKey{Tenant: b.l.o.Tenant, Session: m.Session}
 	if b.old.Session == "" { // one that is open may have been deleted from the store
 		b.l.mu.Lock()
-		b.l.drop(key)
+		b.l.opened = slices.DeleteFunc(b.l.opened, func(o opened) bool { return o.Key() == key })
 		b.l.mu.Unlock()
 	}
 	s, err := b.l.session(ctx, key)
@@ -197,9 +254,7 @@ func (b *bringing) run(ctx context.Context) (mark, error) {
 	if err != nil {
 		return mark{}, fmt.Errorf("encode mark: %w", err)
 	}
-	if _, err = inside.Of(s).Mark(ctx, []string{markLabel + b.id}, data); err == nil && b.file.whole { // whoever named it asks next
-		b.l.stay(s)
-	}
+	_, err = inside.Of(s).Mark(ctx, []string{markLabel + b.id}, data)
 	return m, err
 }
 

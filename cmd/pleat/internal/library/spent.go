@@ -1,7 +1,6 @@
 package library
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -30,10 +29,11 @@ func (r Request) Cost() (usd float64, known bool) {
 // Spent is what a request came to.
 type Spent struct {
 	Request
-	USD    float64 // 0: the price of the model is not known
-	ID     string  // of the session
-	Dir    string  // the folder that its agent worked in then
-	Stored bool    // the store has it, of a session that pleat stood in; else a file
+	USD      float64
+	Unpriced bool   // the price of the model is not known, and it is no rehearsal
+	ID       string // of the session
+	Dir      string // the folder that its agent worked in then
+	Stored   bool   // the store has it, of a session that pleat stood in; else a file
 }
 
 // Requests are the requests of a session whose usage is known, those of sub-agents and of abandoned
@@ -51,23 +51,45 @@ func (l *Library) Requests(ctx context.Context, s Info) ([]Spent, error) {
 	return list, ctx.Err()
 }
 
-// Spent returns the requests that agents' files and the store record of sessions that were
-// used since a time, each once. A session that an agent ran through pleat's proxy is in both.
-// What has not changed since the last call is not read again; what cannot be read has no usage.
-func (l *Library) Spent(ctx context.Context, since time.Time) (list []Spent, err error) {
-	all, err := l.all(ctx, "")
+// Spending calls visit with the requests that the files of an agent, or of all and the store, record of sessions that
+// were used since a time, each request once, session by session, the newest first. A session that an agent ran through
+// pleat's proxy is in both. What has not changed since the last call is not read again. Of what cannot be read, visit
+// gets the error.
+func (l *Library) Spending(
+	ctx context.Context, agent string, since time.Time, visit func(Info, []Spent, error) error,
+) error {
+	all, err := l.all(ctx, agent)
 	seen := make(map[Request]bool)
-	for _, s := range all {
+	for i, s := range all {
 		if s.Modified.Before(since) {
 			continue
 		}
-		requests, _ := l.Requests(ctx, s)
-		for _, r := range requests {
+		if l.o.Progress != nil {
+			l.o.Progress(i, len(all))
+		}
+		list, unread := l.Requests(ctx, s)
+		var once []Spent
+		for _, r := range list {
 			if r.Time.IsZero() || !seen[r.Request] {
 				seen[r.Request] = true
-				list = append(list, r)
+				once = append(once, r)
 			}
 		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err := visit(s, once, unread); err != nil {
+			return err
+		}
 	}
-	return list, cmp.Or(err, ctx.Err())
+	return err
+}
+
+// Spent returns what [Library.Spending] finds of all agents and of the store. What cannot be read has no usage.
+func (l *Library) Spent(ctx context.Context, since time.Time) (list []Spent, err error) {
+	err = l.Spending(ctx, "", since, func(_ Info, once []Spent, _ error) error {
+		list = append(list, once...)
+		return nil
+	})
+	return list, err
 }

@@ -188,15 +188,31 @@ func (l *Library) storedKey(id string) store.SessionKey {
 	return store.SessionKey{Tenant: l.o.Tenant, Session: id}
 }
 
+// ParentOf is the name of the session whose sub-agent had one, as package agent names those; "": it is none.
+func ParentOf(session string) string {
+	if of, _, is := strings.Cut(session, ".task-"); is {
+		return of
+	}
+	return ""
+}
+
 func storedInfo(id string, s store.SessionInfo) Info {
 	return Info{
-		ID: id, Name: id, Key: s.Key, stored: s, Modified: s.Last, Used: s.Last, Bytes: s.BodyBytes, Tokens: int(s.BodyBytes / 4),
+		ID: id, Parent: ParentOf(id), Name: id, Key: s.Key, stored: s, Modified: s.Last, Used: s.Last, Bytes: s.BodyBytes, Tokens: int(s.BodyBytes / 4),
 		First: s.First, Entries: s.Entries,
 	}
 }
 
 // Stored is what the store says of a session that it has.
 func (i Info) Stored() store.SessionInfo { return i.stored }
+
+// StoreName is the name by which [Library.FindStored] finds a session that only the store has; "": it is in a file.
+func (i Info) StoreName() string {
+	if i.File != "" {
+		return ""
+	}
+	return withTenant(i.Key)
+}
 
 func (i Info) isStored() bool { return i.stored.Key != store.SessionKey{} }
 

@@ -178,7 +178,7 @@ func (r *running) sessionKey(ctx context.Context, prefix string) (store.SessionK
 		}
 		for _, s := range list { // newest first
 			name := s.Key.Session
-			if s.Key.Tenant == f.store.Tenant &&
+			if s.Key.Tenant == f.store.Tenant && library.ParentOf(name) == "" &&
 				(strings.HasPrefix(name, "run-") && !f.demo || library.IsRehearsal(name) && f.model == "") {
 				return s.Key, nil
 			}

@@ -147,6 +147,9 @@ func about(i library.Info) string {
 	if i.USD > 0 {
 		parts = append(parts, fmt.Sprintf("$%.2f", i.USD))
 	}
+	if i.Parent != "" {
+		parts = append(parts, "sub-agent of "+i.Parent)
+	}
 	if i.Project != "" {
 		parts = append(parts, plain(i.Project))
 	}

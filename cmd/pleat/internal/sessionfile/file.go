@@ -65,6 +65,11 @@ type File struct {
 	of     store.SessionKey // the session that it is, if it is one of the store
 	home   string           // in which a file may be listed
 
+	sidechains bool              // they are messages
+	apart      []library.Request // of what is no message: of sub-agents and abandoned branches
+	first      prompt            // whose size is known
+	newest     prompt
+
 	counted string // the name of the model that tokens are counted for
 
 	// Of a stored session: the size of what stands before its messages, and what was used for an
@@ -76,6 +81,24 @@ type File struct {
 
 	log   *sessionlog.Log
 	input io.ReadCloser
+}
+
+// prompt is what a provider reported for a request: its tokens, with so many messages and what stands beside them.
+type prompt struct{ messages, tokens int }
+
+// asked notes the size of the prompt of a request after all messages until now.
+func (f *File) asked(u *model.Usage, messages int) {
+	if u == nil || u.Prompt() == 0 {
+		return
+	}
+	if f.newest = (prompt{messages, u.Prompt()}); f.first.tokens == 0 {
+		f.first = f.newest
+	}
+}
+
+// leavesOut reports whether a record is no message of the session.
+func (f *File) leavesOut(rec sessionlog.Record) bool {
+	return rec.Abandoned || rec.Sidechain && !f.sidechains
 }
 
 // keptFile is the size up to which the messages of a file are kept in memory after the
@@ -102,7 +125,7 @@ func ReadFound(ctx context.Context, p *term.Console, info library.Info, flags Fl
 	if err != nil || number < 1 {
 		return nil, term.UsageError("--session counts from 1")
 	}
-	f := &File{Name: info.File, number: number, hash: sha256.New(), home: p.Home()}
+	f := &File{Name: info.File, number: number, hash: sha256.New(), home: p.Home(), sidechains: flags.sidechains}
 	if info.File == "" {
 		err = f.readStored(ctx, p, flags.Store, info)
 	} else if f.input, err = openInput(ctx, p, f.Name); err == nil {
@@ -131,7 +154,7 @@ func (f *File) read(ctx context.Context, p *term.Console, flags Flags) error {
 	}
 	skipped, told := 0, false
 	f.log, err = sessionlog.Open(src, &sessionlog.Options{
-		Session: f.number - 1, Strict: flags.Strict, Sidechains: flags.sidechains,
+		Session: f.number - 1, Strict: flags.Strict, Sidechains: true, Abandoned: true,
 		OnDamage: func(d sessionlog.Damage) {
 			if skipped++; skipped <= maxDamage && !flags.Strict && !told {
 				p.Note("pleat: %s:%d: skipped: %v\n", f.Name, d.Line, d.Err)
@@ -144,6 +167,12 @@ func (f *File) read(ctx context.Context, p *term.Console, flags Flags) error {
 	collectFor(p, f.size)
 	tell := p.Progress()
 	defer tell.Done()
+	placed := 0
+	place := func() {
+		for all := f.log.Info().Compactions; placed < len(all); placed++ {
+			all[placed].At = f.Count // what is left out does not count
+		}
+	}
 	for rec, err := range f.log.Records() {
 		if err == nil {
 			err = ctx.Err()
@@ -154,11 +183,20 @@ func (f *File) read(ctx context.Context, p *term.Console, flags Flags) error {
 		if rec.Time.After(f.said) {
 			f.said = rec.Time.UTC()
 		}
+		place()
+		if f.leavesOut(rec) {
+			if u := rec.Usage; u != nil {
+				f.apart = append(f.apart, library.Request{Model: cmp.Or(rec.Model, f.log.Info().Model), Usage: *u})
+			}
+			continue
+		}
+		f.asked(rec.Usage, f.Count)
 		if f.Count++; f.size <= keptFile {
 			f.kept = append(f.kept, rec)
 		}
 		tell.Say("reading %s: %s", f.Name, term.Plural(f.Count, "message"))
 	}
+	place()
 	holdTo(p, f.size, f.Count)
 	if f.Info = f.log.Info(); f.Count == 0 {
 		return fmt.Errorf("read %s: a %s file without messages", f.Name, f.Info.Format)
@@ -193,6 +231,9 @@ func (f *File) Records() iter.Seq2[sessionlog.Record, error] {
 		}
 		n := 0
 		for rec, err := range f.log.Records() {
+			if err == nil && f.leavesOut(rec) {
+				continue
+			}
 			if n++; err == nil && n > f.Count {
 				err = errors.New("it grew while it was read")
 			}
@@ -344,6 +385,7 @@ type Source struct {
 	Agent   string `json:"agent,omitempty"`
 	Version string `json:"version,omitempty"`
 	ID      string `json:"id,omitempty"`
+	Parent  string `json:"parent,omitempty"` // the session whose sub-agent it is of
 	Title   string `json:"title,omitempty"`
 	Dir     string `json:"dir,omitempty"`
 	Model   string `json:"model,omitempty"`
@@ -368,6 +410,6 @@ func (f *File) Source() Source {
 	i := f.Info
 	return Source{
 		File: f.Name, Format: string(i.Format), Agent: i.Agent, Version: i.Version, ID: i.SessionID,
-		Title: i.Title, Dir: i.Dir, Model: i.Model, Damaged: i.Damaged,
+		Parent: library.ParentOf(f.of.Session), Title: i.Title, Dir: i.Dir, Model: i.Model, Damaged: i.Damaged,
 	}
 }

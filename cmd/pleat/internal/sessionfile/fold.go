@@ -111,7 +111,21 @@ func (f *File) Fold(ctx context.Context, tell *term.Progress, store store.Store,
 		return nil, errors.Join(err, r.takeBack(context.WithoutCancel(ctx), store))
 	}
 	r.Report = library.Report(r.Session)
+	if c := &r.Report.Cache; c.Removed > 0 { // of the epoch; what was spilled before it is not sent either
+		c.Removed = max(min(r.Report.Whole, r.sent())-r.Tokens().After, 0)
+	}
 	return r, library.MarkMade(ctx, r.Session, f.said, f.counted, f.Model.Tokenizer)
+}
+
+// sent is how many tokens the messages of the session's newest request had, if a provider reported that: the agent may
+// have compacted it before. What stands beside messages is what the first request had more than those.
+func (r *Folded) sent() int {
+	f := r.File
+	if f.newest.tokens == 0 {
+		return r.Report.Whole
+	}
+	beside := f.first.tokens - r.Session.Tokens(0, f.first.messages)
+	return f.newest.tokens - max(beside, 0)
 }
 
 // fold folds a session that has the file's messages.

@@ -11,7 +11,6 @@ import (
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/ledger/toolcall"
-	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/sessionlog"
 	"github.com/pleat-dev/pleat/tokens"
 	"github.com/pleat-dev/pleat/transcript"
@@ -65,6 +64,12 @@ func Overview(f *File, most int, tell *term.Progress) (*overviewJSON, error) {
 	}
 	if f.view != nil { // as the numbers below add up
 		f.view.Whole = b.o.Tokens.All + b.gauge.Head
+	}
+	for _, r := range f.apart {
+		b.spend(r)
+	}
+	if r, ok := library.Sum(f.Info, f.said); ok {
+		b.spend(r)
 	}
 	b.finish()
 	return b.o, nil
@@ -162,20 +167,24 @@ func (b *overviewBuilder) usage(rec sessionlog.Record) {
 	}
 	u := *rec.Usage
 	b.hidden += max(u.Reasoning-b.thought, 0)
-	m := b.f.Model
-	if rec.Model != "" && rec.Model != b.f.Info.Model { // another model answered
-		m, _ = model.DefaultModels().Lookup(rec.Model)
-	}
-	if usd, known := m.Cost(u); known {
-		b.o.Recorded += usd
-	}
+	r := library.Request{Model: cmp.Or(rec.Model, b.f.Info.Model), Usage: u}
+	usd := b.spend(r)
 	if b.f.Info.Format == sessionlog.ClaudeCode && u.Output < (b.answered-b.thought)/2 {
-		u.Output = b.answered
-	}
-	if usd, known := m.Cost(u); known {
-		b.o.USD += usd
+		r.Usage.Output = b.answered
+		more, _ := r.Cost()
+		b.o.USD += more - usd
 	}
 	b.thought, b.answered = 0, 0
+}
+
+// spend adds what a request cost, and returns that.
+func (b *overviewBuilder) spend(r library.Request) float64 {
+	usd, known := r.Cost()
+	b.o.USD, b.o.Recorded = b.o.USD+usd, b.o.Recorded+usd
+	if !known {
+		b.o.unpriced++
+	}
+	return usd
 }
 
 func (b *overviewBuilder) times(t time.Time) {

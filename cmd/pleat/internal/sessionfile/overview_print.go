@@ -27,6 +27,7 @@ type overviewJSON struct {
 
 	View      *seenJSON `json:"view,omitempty"` // of a stored session
 	toolCount int       // of all tools
+	unpriced  int       // requests of models that have no price
 }
 
 // seenJSON is what a model sees of a stored session, in the provider's tokens.
@@ -150,6 +151,9 @@ func (o *overviewJSON) printHead(p *term.Page) {
 	if o.Begin != nil {
 		about = append(about, o.Begin.UTC().Format("2006-01-02 15:04")+span(o.End.Sub(*o.Begin)))
 	}
+	if src.Parent != "" {
+		about = append(about, "sub-agent of "+src.Parent)
+	}
 	p.Hang("", strings.Join(about, " · "))
 	if src.Title != "" {
 		p.Line("%s", p.Clip("“"+term.OneLine(src.Title)+"”", p.Width))
@@ -175,6 +179,8 @@ func (o *overviewJSON) printHead(p *term.Page) {
 		if o.USD > o.Recorded {
 			cost += fmt.Sprintf(" and %s with the output that the file does not count", term.Cents(o.USD))
 		}
+	} else if o.unpriced > 0 {
+		cost = ", – by the price list"
 	}
 	all := term.Thousands(o.Tokens.All) + " tokens"
 	if v := o.View; v != nil {

@@ -74,11 +74,15 @@ func (f *File) keep(ctx context.Context, st store.Store, s *pleat.Session) error
 			return err
 		}
 		if e.Kind == store.EntryUsage {
-			var data struct{ Usage *model.Usage }
+			var data struct {
+				Usage *model.Usage
+				Model string
+			}
 			_ = json.Unmarshal(e.Data, &data) // what cannot be read says nothing
+			f.asked(data.Usage, len(f.kept))
 			if n := len(f.kept) - 1; n >= 0 && f.kept[n].Message.Role() == transcript.RoleAssistant &&
 				f.kept[n].Usage == nil {
-				f.kept[n].Usage = data.Usage
+				f.kept[n].Usage, f.kept[n].Model = data.Usage, data.Model
 			} else {
 				used = data.Usage
 			}

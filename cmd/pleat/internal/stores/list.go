@@ -18,7 +18,7 @@ func Describe(ctx context.Context, st store.Store, list []store.SessionInfo) []S
 		begins, _ := library.Begins(ctx, st, info.Key) // a name alone will do
 		out = append(out, Session{
 			info.Key.Tenant, info.Key.Session, info.Entries, info.BodyBytes, info.First, info.Last,
-			term.OneLine(begins),
+			term.OneLine(begins), library.ParentOf(info.Key.Session),
 		})
 	}
 	return out
@@ -39,6 +39,7 @@ type Session struct {
 	First   time.Time `json:"first,omitzero"` // not known of most that were read from files
 	Last    time.Time `json:"last"`
 	Begins  string    `json:"begins,omitempty"` // the first words of the user
+	Parent  string    `json:"parent,omitempty"` // the session whose sub-agent it is of
 }
 
 // Print implements [term.Result].
@@ -71,8 +72,12 @@ func printSessions(p *term.Page, list []Session) {
 	}
 	row("SESSION", "ENTRIES", "SIZE", "LAST USED", "BEGINS")
 	for _, s := range list {
+		begins := s.Begins
+		if s.Parent != "" {
+			begins = "(sub-agent of " + s.Parent + ") " + begins
+		}
 		row(title(s), term.Thousands(int(s.Entries)), term.ByteSize(s.Bytes),
-			s.Last.Local().Format(time.DateOnly), s.Begins)
+			s.Last.Local().Format(time.DateOnly), begins)
 		entries += s.Entries
 		bytes += s.Bytes
 	}
