@@ -99,11 +99,8 @@ func (f *CallFacts) KeepsDir() bool { return client.KeepsDir(f.Tool) }
 
 // goesTo reports whether a command changes the working directory.
 func goesTo(c *shell.Command) bool {
-	switch strings.ToLower(c.Name()) {
-	case "cd", "chdir", "pushd", "set-location", "sl", "push-location":
-		return true
-	}
-	return false
+	goes := []string{"cd", "chdir", "pushd", "set-location", "sl", "push-location"}
+	return slices.Contains(goes, strings.ToLower(c.Name()))
 }
 
 // firstDir is the directory that such a command names, empty if it cannot be told.

@@ -44,14 +44,12 @@ type Hunk struct{ Context, Old, New []string }
 func Edits(c transcript.ToolCall) []Edit {
 	input := c.Input.String()
 	args := callArgs([]byte(input))
-	switch client.Of(c.Name) {
+	switch classOf(c.Name, args) {
 	case client.Patch:
 		return patchEdits(patchOf(args, input))
 	case client.Shell:
 		script, literal := Script(c)
 		return scriptEdits(script, literal)
-	case client.Editor:
-		return editorEdits(args)
 	case client.Write:
 		return writeEdits(args)
 	case client.Edit:
@@ -107,21 +105,7 @@ func writeEdits(args []arg) []Edit {
 	return nil
 }
 
-func editorEdits(args []arg) []Edit {
-	switch argText(args, "command") {
-	case "create":
-		return writeEdits(args)
-	case "str_replace":
-		return replaceEdits(args)
-	case "insert":
-		if a, ok := argument(args, "new_str", "insert_text"); ok && a.isString() {
-			return []Edit{{Kind: EditInsert, New: a.raw.Text(), Line: argInt(args, "insert_line")}}
-		}
-	}
-	return nil
-}
-
-// replaceEdits reads one replacement, or a list of them.
+// replaceEdits reads one replacement or a list of them, or what an editor is told to insert.
 func replaceEdits(args []arg) []Edit {
 	if a, ok := argument(args, "edits", "replacements"); ok {
 		var out []Edit
@@ -140,6 +124,9 @@ func replaceEdits(args []arg) []Edit {
 	if e, ok := replaceEdit(args); ok {
 		e.Path = ""
 		return []Edit{e}
+	}
+	if a, ok := argument(args, "new_str", "insert_text"); ok && a.isString() && argText(args, "command") == "insert" {
+		return []Edit{{Kind: EditInsert, New: a.raw.Text(), Line: argInt(args, "insert_line")}}
 	}
 	return nil
 }

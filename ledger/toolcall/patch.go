@@ -1,6 +1,8 @@
 package toolcall
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/pleat-dev/pleat/internal/text"
@@ -16,20 +18,16 @@ func patchPaths(patch string) []PathChange {
 		if len(out) >= maxPatchFiles {
 			break
 		}
-		switch e.Kind {
-		case EditWrite:
-			out = append(out, PathChange{Path: e.Path, Change: CallCreate})
-		case EditDelete:
-			out = append(out, PathChange{Path: e.Path, Change: CallDelete})
-		case EditMove:
-			out = append(out, PathChange{Path: e.From, Change: CallDelete},
-				PathChange{Path: e.Path, Change: CallCreate, Source: e.From})
-		default:
-			out = append(out, PathChange{Path: e.Path, Change: CallEdit})
+		if e.Kind == EditMove {
+			out = append(out, PathChange{Path: e.From, Change: CallDelete})
 		}
+		out = append(out, PathChange{Path: e.Path, Change: cmp.Or(patchChanges[e.Kind], CallEdit), Source: e.From})
 	}
 	return out
 }
+
+// patchChanges are what a patch does to a file that it does not edit.
+var patchChanges = map[EditKind]CallKind{EditWrite: CallCreate, EditDelete: CallDelete, EditMove: CallCreate}
 
 func diffPath(s string) string {
 	s, _, _ = strings.Cut(s, "\t")
@@ -56,12 +54,9 @@ func gravest(changes []PathChange) CallKind {
 	for _, c := range changes {
 		kind = max(kind, c.Change)
 	}
-	if kind == CallDelete { // a rename or a cleanup beside edits is an edit
-		for _, c := range changes {
-			if c.Change != CallDelete {
-				return CallEdit
-			}
-		}
+	others := func(c PathChange) bool { return c.Change != CallDelete }
+	if kind == CallDelete && slices.ContainsFunc(changes, others) { // a rename or a cleanup beside edits is an edit
+		return CallEdit
 	}
 	return kind
 }

@@ -1,6 +1,7 @@
 package toolcall
 
 import (
+	"cmp"
 	"encoding/hex"
 	"hash/fnv"
 	"slices"
@@ -32,7 +33,6 @@ var effects = map[client.Class]effect{
 	client.Edit:   {CallEdit, false},
 	client.Delete: {CallDelete, false},
 	client.Move:   {CallEdit, false},
-	client.Editor: {CallEdit, false},
 	client.Patch:  {CallEdit, false},
 	client.Fetch:  {CallNet, true},
 	client.Browse: {CallNet, false},
@@ -43,6 +43,20 @@ var effects = map[client.Class]effect{
 	client.Note:   {CallOther, true},
 	client.Look:   {CallRead, true},
 	client.Aside:  {CallOther, true},
+}
+
+// editorVerbs are what editors are told by their argument "command".
+var editorVerbs = map[string]client.Class{
+	"view": client.Read, "create": client.Write, "delete": client.Delete, "rename": client.Move,
+}
+
+// classOf is what a tool is for; of an editor what the call tells it to do, which is to edit if it is nothing else.
+func classOf(tool string, args []arg) client.Class {
+	class := client.Of(tool)
+	if class == client.Editor {
+		class = cmp.Or(editorVerbs[argText(args, "command")], client.Edit)
+	}
+	return class
 }
 
 // The names that the common agents give to the same arguments.
@@ -70,7 +84,7 @@ func DescribeCall(c transcript.ToolCall) CallFacts {
 	input := c.Input.String()
 	args := callArgs([]byte(input))
 	f := CallFacts{Tool: text.OneLine(c.Name, 80)}
-	class := client.Of(c.Name)
+	class := classOf(c.Name, args)
 	f.Kind, f.Harmless = effects[class].kind, effects[class].harmless
 	f.Task = polled(class, args)
 	switch class {
@@ -78,8 +92,6 @@ func DescribeCall(c transcript.ToolCall) CallFacts {
 		describeShellCall(&f, args, input)
 	case client.Patch:
 		describePatchCall(&f, args, input)
-	case client.Editor:
-		describeEditorCall(&f, args)
 	case client.Read, client.List, client.Write, client.Edit, client.Delete:
 		describeFileCall(&f, args)
 	case client.Search:
@@ -243,22 +255,6 @@ func describePatchCall(f *CallFacts, args []arg, input string) {
 		f.Kind = k
 	}
 	f.Args = patchGist(f.Paths)
-}
-
-// describeEditorCall reads the editor tools whose member "command" is a verb.
-func describeEditorCall(f *CallFacts, args []arg) {
-	switch argText(args, "command") {
-	case "view":
-		f.Kind, f.Harmless = CallRead, true
-	case "create":
-		f.Kind = CallCreate
-	case "delete":
-		f.Kind = CallDelete
-	case "rename":
-		describeMoveCall(f, args)
-		return
-	}
-	describeFileCall(f, args)
 }
 
 func describeMoveCall(f *CallFacts, args []arg) {
