@@ -177,11 +177,7 @@ func (l *Ledger) dirOf(f *toolcall.CallFacts) string {
 	case f.Dir != "", len(l.dirs) == 0, !f.KeepsDir():
 		return f.Dir
 	}
-	for i := len(l.dirs) - 1; i >= -1; i-- {
-		dir := ""
-		if i >= 0 {
-			dir = l.dirs[i]
-		}
+	for _, dir := range slices.Backward(append([]string{""}, l.dirs...)) {
 		if slices.ContainsFunc(f.Paths, func(p toolcall.PathChange) bool { return l.paths.knows(dir, p.Path) }) {
 			return dir
 		}

@@ -109,15 +109,12 @@ func (l *Ledger) Counts(f Filter) Counts {
 
 type tally struct {
 	calls, superseded, bytes int
-	tools                    map[string]int
-	kinds                    map[toolcall.CallKind]int
-	outcomes                 map[toolcall.Outcome]int
+	tools, kinds, outcomes   map[string]int
 }
 
 func (t *tally) add(e *Entry) {
 	if t.tools == nil {
-		t.tools, t.kinds = make(map[string]int), make(map[toolcall.CallKind]int)
-		t.outcomes = make(map[toolcall.Outcome]int)
+		t.tools, t.kinds, t.outcomes = make(map[string]int), make(map[string]int), make(map[string]int)
 	}
 	t.calls++
 	t.bytes += e.Bytes
@@ -125,19 +122,12 @@ func (t *tally) add(e *Entry) {
 		t.superseded++
 	}
 	t.tools[e.Tool]++
-	t.kinds[e.Kind]++
-	t.outcomes[e.Outcome]++
+	t.kinds[e.Kind.String()]++
+	t.outcomes[e.Outcome.String()]++
 }
 
 func (t *tally) counts() Counts {
-	kinds, outcomes := make(map[string]int), make(map[string]int)
-	for k, n := range t.kinds {
-		kinds[k.String()] += n
-	}
-	for o, n := range t.outcomes {
-		outcomes[o.String()] += n
-	}
-	return Counts{t.calls, t.superseded, t.bytes, byFrequency(t.tools), byFrequency(kinds), byFrequency(outcomes)}
+	return Counts{t.calls, t.superseded, t.bytes, byFrequency(t.tools), byFrequency(t.kinds), byFrequency(t.outcomes)}
 }
 
 func byFrequency(counts map[string]int) []NameCount {

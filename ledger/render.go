@@ -75,28 +75,15 @@ const briefDetail = 4
 // call.
 func (l *Ledger) Render(o RenderOptions) string { return l.Record(o.UpTo, o.Brief).Render(o) }
 
-// Record is what all renderings of the calls up to one message share. It is out of date when
-// the ledger has changed.
-type Record struct{ w *ledgerWriter }
-
-// Record prepares renderings of the calls in messages before upTo; see [RenderOptions].Brief.
-func (l *Ledger) Record(upTo int, brief bool) *Record {
-	n := l.firstIn(upTo)
-	if n == 0 {
-		return &Record{}
-	}
-	return &Record{newLedgerWriter(l, n, brief)}
-}
-
 // Render is [Ledger.Render] for what the record was prepared for.
 func (r *Record) Render(o RenderOptions) string {
-	if r.w == nil {
+	if len(r.entries) == 0 {
 		return ""
 	}
 	if o.Count == nil {
 		o.Count = func(s string) int { return (len(s) + 3) / 4 }
 	}
-	w := *r.w
+	w := *r
 	w.answer = o.Answer
 	w.limit = 16 * o.Budget // bytes: no text of that length can fit
 	fits := func(s string) bool { return len(s) <= w.limit && o.Count(s) <= o.Budget }
@@ -155,7 +142,7 @@ func largest(limit int, text func(n int) string, fits func(string) bool) (n int,
 }
 
 // leading is a text that was written in some detail, with handles if there are any.
-func (w *ledgerWriter) leading(plain string, d ledgerDetail, facts transcript.Facts) string {
+func (w *Record) leading(plain string, d ledgerDetail, facts transcript.Facts) string {
 	if facts == nil {
 		return plain
 	}
@@ -164,7 +151,7 @@ func (w *ledgerWriter) leading(plain string, d ledgerDetail, facts transcript.Fa
 }
 
 // text writes the ledger in one degree of detail.
-func (w *ledgerWriter) text(d ledgerDetail) string {
+func (w *Record) text(d ledgerDetail) string {
 	var b strings.Builder
 	b.WriteString(w.heading())
 	hidden := 0
@@ -182,7 +169,7 @@ func (w *ledgerWriter) text(d ledgerDetail) string {
 	return b.String()
 }
 
-func (w *ledgerWriter) heading() string {
+func (w *Record) heading() string {
 	var kinds, ends []string
 	for _, k := range w.counts.Kinds {
 		kinds = append(kinds, fmt.Sprintf("%d %s", k.Count, k.Name))
@@ -201,7 +188,7 @@ func (w *ledgerWriter) heading() string {
 }
 
 // timeline writes the calls in their order. It returns how many have no line.
-func (w *ledgerWriter) timeline(b *strings.Builder, d ledgerDetail) (hidden int) {
+func (w *Record) timeline(b *strings.Builder, d ledgerDetail) (hidden int) {
 	latest := map[int]callGroup{}
 	for _, g := range w.groups {
 		latest[g.last] = g
@@ -229,7 +216,7 @@ func (w *ledgerWriter) timeline(b *strings.Builder, d ledgerDetail) (hidden int)
 
 // commands writes the most important groups that there is room for, in the order of the
 // calls. It returns how many calls have no line of their own.
-func (w *ledgerWriter) commands(b *strings.Builder, d ledgerDetail) int {
+func (w *Record) commands(b *strings.Builder, d ledgerDetail) int {
 	shown := slices.Sorted(slices.Values(w.order[:min(len(w.order), d.commands)]))
 	for _, i := range shown {
 		if w.line(b, w.groups[i], d); b.Len() > w.limit {
@@ -243,7 +230,7 @@ func (w *ledgerWriter) commands(b *strings.Builder, d ledgerDetail) int {
 }
 
 // reads names the files that were only looked at, the newest if there is no room for all.
-func (w *ledgerWriter) reads(b *strings.Builder, d ledgerDetail) {
+func (w *Record) reads(b *strings.Builder, d ledgerDetail) {
 	more := max(len(w.read)-w.looked, 0)
 	if d.reads != readsNamed || len(w.read) == more {
 		return

@@ -10,7 +10,7 @@ import (
 )
 
 // files writes what became of each changed file.
-func (w *ledgerWriter) files(b *strings.Builder, d ledgerDetail) {
+func (w *Record) files(b *strings.Builder, d ledgerDetail) {
 	if d.compact {
 		key := namedFiles{min(d.paths, len(w.changed)), w.folders}
 		s, ok := w.named[key]
@@ -38,7 +38,7 @@ func (w *ledgerWriter) files(b *strings.Builder, d ledgerDetail) {
 
 // together names the newest n changed files, taken together by what became of them, and
 // counts the others.
-func (w *ledgerWriter) together(n int) string {
+func (w *Record) together(n int) string {
 	var b strings.Builder
 	extra := len(w.changed) - n
 	if extra > 0 {
@@ -63,16 +63,10 @@ func (w *ledgerWriter) together(n int) string {
 const MaxCallsNamed = 6
 
 // counted writes that the first n changed files are not named, and in which folders they are.
-func (w *ledgerWriter) counted(b *strings.Builder, n int) {
-	counts := make([]int, len(w.dirs))
-	for _, k := range w.dir[:n] {
-		counts[k]++
-	}
+func (w *Record) counted(b *strings.Builder, n int) {
 	in := make(map[string]int)
-	for k, count := range counts {
-		if count > 0 {
-			in[w.dirs[k]] = count
-		}
+	for _, s := range w.changed[:n] {
+		in[s.Path[:strings.LastIndexAny(s.Path, slashes)+1]]++
 	}
 	folders := byFrequency(in)
 	fmt.Fprintf(b, "%d more files changed in %d folders", n, len(folders))
@@ -84,7 +78,7 @@ func (w *ledgerWriter) counted(b *strings.Builder, n int) {
 
 // Files names all changed files, or those that a path of a filter chooses.
 func (l *Ledger) Files(path string) string {
-	w := &ledgerWriter{changed: l.Changed()}
+	w := &Record{changed: l.Changed()}
 	if path != "" {
 		w.changed = slices.DeleteFunc(w.changed, func(s PathState) bool { return !pathMatches(path, s.Path) })
 	}

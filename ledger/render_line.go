@@ -9,7 +9,7 @@ import (
 )
 
 // line writes one call, or the newest of several that are the same.
-func (w *ledgerWriter) line(b *strings.Builder, g callGroup, d ledgerDetail) {
+func (w *Record) line(b *strings.Builder, g callGroup, d ledgerDetail) {
 	e := &w.entries[g.last]
 	fmt.Fprintf(b, "#%d %s", e.Seq, CallLabel(e))
 	args, width := w.args(g, d)
@@ -42,7 +42,7 @@ const (
 
 // args returns the arguments of a group's newest call, and how many bytes they, and an
 // error, may take.
-func (w *ledgerWriter) args(g callGroup, d ledgerDetail) (args string, width int) {
+func (w *Record) args(g callGroup, d ledgerDetail) (args string, width int) {
 	e := &w.entries[g.last]
 	args, width = e.Args, d.width
 	if w.answer != nil && Publishes(e) {
@@ -76,7 +76,7 @@ func (g callGroup) times() string {
 	return fmt.Sprintf(" (%d times)", g.calls)
 }
 
-func (w *ledgerWriter) ending(e *Entry, width int) string {
+func (w *Record) ending(e *Entry, width int) string {
 	switch {
 	case e.Outcome == toolcall.Unanswered:
 		return ": no result"
@@ -102,7 +102,7 @@ func (w *ledgerWriter) ending(e *Entry, width int) string {
 }
 
 // totals is what a run says of how many tests passed, or problems it found.
-func (w *ledgerWriter) totals(e *Entry) string {
+func (w *Record) totals(e *Entry) string {
 	if w.answer == nil || e.Command == "" || Publishes(e) {
 		return ""
 	}
@@ -139,7 +139,7 @@ func (e *Entry) later() string {
 // Listing is how a list of calls that the filter selected is shown: what it begins with, and
 // the line of each.
 func (l *Ledger) Listing(list []Entry, f Filter) (heading string, line func(i int) string) {
-	w := &ledgerWriter{entries: list, counts: l.Counts(f)}
+	w := &Record{entries: list, counts: l.Counts(f)}
 	return w.heading(), func(i int) string {
 		var b strings.Builder
 		w.line(&b, callGroup{last: i, calls: 1}, ledgerDetails[0])
@@ -149,7 +149,7 @@ func (l *Ledger) Listing(list []Entry, f Filter) (heading string, line func(i in
 
 // Lines writes a line for each of the calls, with at most width bytes of its arguments.
 func Lines(calls []Entry, width int) string {
-	w := &ledgerWriter{entries: calls}
+	w := &Record{entries: calls}
 	var b strings.Builder
 	for i := range calls {
 		w.line(&b, callGroup{last: i, calls: 1}, ledgerDetail{changes: true, width: width, ends: true})

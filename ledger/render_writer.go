@@ -12,15 +12,14 @@ import (
 // maxFolders is how many folders of files are listed that are not named.
 const maxFolders = 12
 
-// ledgerWriter holds what all renderings of one ledger share.
-type ledgerWriter struct {
+// Record is what all renderings of the calls up to one message share. It is out of date when
+// the ledger has changed.
+type Record struct {
 	entries []Entry // the newest, which may have lines
 	older   int     // calls before them: they are counted, and their files are named
 	lines   int     // entries that have a line, or a file in the list of files
 	changed []PathState
-	dirs    []string // folders of the changed files
-	dir     []int    // of each changed file, its place in dirs
-	sorted  []int    // changed files by their path
+	sorted  []int // changed files by their path
 	named   map[namedFiles]string
 	read    []PathState
 	groups  []callGroup
@@ -40,9 +39,10 @@ type callGroup struct {
 	calls, failed int
 }
 
-// newLedgerWriter prepares renderings of the first n calls.
-func newLedgerWriter(l *Ledger, n int, brief bool) *ledgerWriter {
-	w := &ledgerWriter{
+// Record prepares renderings of the calls in messages before upTo; see [RenderOptions].Brief.
+func (l *Ledger) Record(upTo int, brief bool) *Record {
+	n := l.firstIn(upTo)
+	w := &Record{
 		brief: brief, entries: l.Entries[max(n-Recent, 0):n], older: max(n-Recent, 0), looked: unlimited,
 	}
 	var calls tally
@@ -86,16 +86,6 @@ func newLedgerWriter(l *Ledger, n int, brief bool) *ledgerWriter {
 	w.order = w.byWeight()
 	w.named = make(map[namedFiles]string)
 	w.sorted = byPath(w.changed)
-	known := map[string]int{}
-	for _, s := range w.changed {
-		name := s.Path[:strings.LastIndexAny(s.Path, slashes)+1]
-		k, ok := known[name]
-		if !ok {
-			k = len(w.dirs)
-			known[name], w.dirs = k, append(w.dirs, name)
-		}
-		w.dir = append(w.dir, k)
-	}
 	return w
 }
 
@@ -120,7 +110,7 @@ const alwaysShown = 3
 // not mended, then those that publish the work, then other command lines, then the rest:
 // scripts, and what is not known. Last come those of which the list of files says as much.
 // Each from the newest to the oldest.
-func (w *ledgerWriter) byWeight() []int {
+func (w *Record) byWeight() []int {
 	var classes [6][]int
 	for i := len(w.groups) - 1; i >= 0; i-- {
 		class := 4
@@ -143,7 +133,7 @@ func (w *ledgerWriter) byWeight() []int {
 
 // hasLine reports whether a call is shown besides what the list of files says: commands,
 // messages to others, unknown tools, and failures.
-func (w *ledgerWriter) hasLine(e *Entry) bool {
+func (w *Record) hasLine(e *Entry) bool {
 	if e.Outcome == toolcall.Failed && (e.Harmless || IsFileCall(e)) {
 		return e.SupersededBy == 0 && !(w.brief && e.Harmless)
 	}

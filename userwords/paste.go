@@ -54,13 +54,7 @@ func pastesIn(txt string) []span {
 		}
 		at = end
 	}
-	kept := list[:0]
-	for _, s := range list {
-		if s.end-s.start >= leastPaste {
-			kept = append(kept, s)
-		}
-	}
-	return kept
+	return slices.DeleteFunc(list, func(s span) bool { return s.end-s.start < leastPaste })
 }
 
 // fenceMark returns the signs with which a line opens or closes a fence.
