@@ -206,14 +206,13 @@ func (r *modelRow) prices() ([]Price, error) {
 // times multiplies a price without the noise of binary fractions: 1.2 times 1.5 is 1.8.
 func times(price, by float64) float64 { return math.Round(price*by*1e9) / 1e9 }
 
-// knownEncoding reports whether tokens can be counted by an encoding. Package tokens has
-// the counters; a test there holds the two together.
-func knownEncoding(name string) bool {
-	if n, ok := strings.CutPrefix(name, "chars/"); ok {
-		f, err := strconv.ParseFloat(n, 64)
-		return err == nil && f >= 0.1 && f <= 100
+// CharsPerToken is the number of characters that make a token, 0 if that is not how tokens are estimated.
+func (r TokenRule) CharsPerToken() float64 {
+	number, ok := strings.CutPrefix(r.Encoding, "chars/")
+	if n, err := strconv.ParseFloat(number, 64); ok && err == nil && n >= 0.1 && n <= 100 {
+		return n
 	}
-	return name == "o200k_base"
+	return 0
 }
 
 func (m Model) check() error {
@@ -229,7 +228,7 @@ func (m Model) check() error {
 	case m.Tokenizer.Ratio < 0.1 || m.Tokenizer.Ratio > 10:
 		return fmt.Errorf("tokenizer ratio %v is not between 0.1 and 10", m.Tokenizer.Ratio)
 	}
-	if !knownEncoding(m.Tokenizer.Encoding) {
+	if m.Tokenizer.Encoding != "o200k_base" && m.Tokenizer.CharsPerToken() == 0 {
 		return fmt.Errorf("tokenizer encoding %q is neither o200k_base nor chars/N", m.Tokenizer.Encoding)
 	}
 	if m.Retires != "" {

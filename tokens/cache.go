@@ -30,25 +30,19 @@ func newCountCache(size int) *countCache {
 
 func (c *countCache) get(key countKey) (int, bool) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	if n, ok := c.young[key]; ok {
-		return n, true
+	n, young := c.young[key]
+	old, ok := c.old[key]
+	c.mu.Unlock()
+	if ok && !young {
+		c.add(key, old)
+		n = old
 	}
-	n, ok := c.old[key]
-	if ok {
-		c.add(key, n)
-	}
-	return n, ok
+	return n, young || ok
 }
 
-func (c *countCache) put(key countKey, count int) {
+func (c *countCache) add(key countKey, count int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.add(key, count)
-}
-
-// add is put for a caller that holds the lock.
-func (c *countCache) add(key countKey, count int) {
 	if len(c.young) >= c.generation {
 		c.young, c.old = make(map[countKey]int), c.young
 	}

@@ -5,11 +5,8 @@ package tokens
 
 import (
 	"cmp"
-	"fmt"
 	"hash/maphash"
 	"math"
-	"strconv"
-	"strings"
 	"sync"
 	"unicode/utf8"
 	"unsafe"
@@ -49,19 +46,6 @@ func (c CharsPerToken) Count(text string) int {
 		c = 4
 	}
 	return int(math.Ceil(float64(utf8.RuneCountInString(text)) / float64(c)))
-}
-
-// counterFor returns the counter a [model.TokenRule] names.
-func counterFor(name string) (Counter, error) {
-	if name == "o200k_base" {
-		return O200k(), nil
-	}
-	if n, ok := strings.CutPrefix(name, "chars/"); ok {
-		if f, err := strconv.ParseFloat(n, 64); err == nil && f >= 0.1 && f <= 100 {
-			return CharsPerToken(f), nil
-		}
-	}
-	return nil, fmt.Errorf("tokenizer encoding %q is neither o200k_base nor chars/N", name)
 }
 
 // MessageCounter counts the parts of a conversation. [Tokenizer] is one. Counting never
@@ -123,16 +107,14 @@ var (
 // tokenizer rule that makes no sense is counted with o200k_base.
 func NewTokenizer(m model.Model, opts *Options) *Tokenizer {
 	o := *cmp.Or(opts, &Options{})
-	t := &Tokenizer{counter: o.Counter, ratio: m.Tokenizer.Ratio, images: m.Images, over: openaiOverhead}
+	t := &Tokenizer{counter: O200k(), ratio: m.Tokenizer.Ratio, images: m.Images, over: openaiOverhead}
 	if m.Provider == "anthropic" {
 		t.over = anthropicOverhead
 	}
-	if t.counter == nil {
-		c, err := counterFor(m.Tokenizer.Encoding)
-		if err != nil {
-			c = O200k()
-		}
-		t.counter = c
+	if n := m.Tokenizer.CharsPerToken(); o.Counter != nil {
+		t.counter = o.Counter
+	} else if n > 0 {
+		t.counter = CharsPerToken(n)
 	}
 	if !(t.ratio > 0) {
 		t.ratio = 1
@@ -249,7 +231,7 @@ func (t *Tokenizer) count(as reading, s string) int {
 		return n
 	}
 	n := t.compute(as, s)
-	t.cache.put(key, n)
+	t.cache.add(key, n)
 	return n
 }
 
