@@ -259,5 +259,5 @@ func StandIn(form MessageForm, shapes []BlockShape) transcript.Message {
 	if len(blocks) == 0 {
 		blocks = append(blocks, transcript.Say(text))
 	}
-	return transcript.NewMessage(form.role, blocks...).WithOrigin(form.origin)
+	return transcript.NewMessage(form.Role, blocks...).WithOrigin(form.Origin)
 }

@@ -42,8 +42,8 @@ func stored(t *testing.T, st store.Store, memory int, msgs []transcript.Message)
 		if err != nil {
 			t.Fatal(err)
 		}
-		d := MessageData{Form: FormPleat, Role: m.Role(), Origin: m.Origin(), Blocks: ShapesOf(m)}
-		data, err := json.Marshal(d)
+		form := MessageForm{Form: FormPleat, Role: m.Role(), Origin: m.Origin()}
+		data, err := json.Marshal(MessageData{form, ShapesOf(m)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -52,7 +52,7 @@ func stored(t *testing.T, st store.Store, memory int, msgs []transcript.Message)
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.Add(m, ShapesOf(m), KeptMessage{Seq: seq, Body: transcript.HashOf(body), Form: d.Reading()})
+		c.Add(m, ShapesOf(m), KeptMessage{Seq: seq, Body: transcript.HashOf(body), Form: form})
 	}
 	return c
 }

@@ -17,12 +17,17 @@ const (
 	FormPleat = "pleat" // the neutral form
 )
 
-// MessageData is what the store keeps of a message beside its body.
-type MessageData struct {
+// MessageForm says how a stored message is read.
+type MessageForm struct {
 	Form   string            `json:"form"`
 	Format transcript.Format `json:"format,omitempty"`
 	Role   transcript.Role   `json:"role"`
 	Origin transcript.Origin `json:"origin,omitempty"`
+}
+
+// MessageData is what the store keeps of a message beside its body.
+type MessageData struct {
+	MessageForm
 	// Blocks says what is in the body, in case it can no longer be read.
 	Blocks []BlockShape `json:"blocks,omitempty"`
 }
@@ -33,35 +38,22 @@ func ReadMessageData(data []byte) (d MessageData, err error) {
 	return d, err
 }
 
-// Reading says how the message's body is read.
-func (d MessageData) Reading() MessageForm {
-	return MessageForm{d.Form != FormPleat, d.Format, d.Role, d.Origin}
-}
-
-// MessageForm says how a stored message is read.
-type MessageForm struct {
-	wire   bool
-	format transcript.Format
-	role   transcript.Role
-	origin transcript.Origin
-}
-
 // Message reads a message back from its body.
 func (f MessageForm) Message(body []byte, codecs map[transcript.Format]transcript.Codec) (transcript.Message, error) {
-	if !f.wire {
+	if f.Form == FormPleat {
 		var m transcript.Message
 		err := json.Unmarshal(body, &m)
 		return m, err
 	}
-	codec := codecs[f.format]
+	codec := codecs[f.Format]
 	if codec == nil {
-		return transcript.Message{}, fmt.Errorf("no codec for format %q: pass it in Options.Codecs", f.format)
+		return transcript.Message{}, fmt.Errorf("no codec for format %q: pass it in Options.Codecs", f.Format)
 	}
 	m, err := codec(body)
 	if err != nil {
 		return transcript.Message{}, err
 	}
-	return m.WithOrigin(f.origin), nil
+	return m.WithOrigin(f.Origin), nil
 }
 
 // BlockShape is what is kept of a block besides its text. It is all that is known of the

@@ -94,7 +94,7 @@ func (j *Journal) record(ctx context.Context, e store.Entry) error {
 	if err != nil {
 		return err
 	}
-	k := conv.KeptMessage{Seq: e.Seq, Body: e.BodyHash, Form: d.Reading()}
+	k := conv.KeptMessage{Seq: e.Seq, Body: e.BodyHash, Form: d.MessageForm}
 	m, err := st.Contents.Read(ctx, k)
 	switch {
 	case err == nil:

@@ -86,7 +86,7 @@ func Message(e store.Entry, codecs map[transcript.Format]transcript.Codec) (tran
 	if err != nil {
 		return transcript.Message{}, fmt.Errorf("read entry %d (%s): %w", e.Seq, e.Kind, err)
 	}
-	m, err := d.Reading().Message(e.Body, codecs)
+	m, err := d.Message(e.Body, codecs)
 	if err != nil {
 		return transcript.Message{}, fmt.Errorf("read entry %d (%s): %w", e.Seq, e.Kind, err)
 	}

@@ -32,12 +32,12 @@ func (j *Journal) prepare(m transcript.Message) (message, error) {
 		return message{}, err
 	}
 	n := message{m: m}
-	d := conv.MessageData{Form: conv.FormWire, Format: m.Format(), Role: m.Role(), Origin: m.Origin()}
+	form := conv.MessageForm{Form: conv.FormWire, Format: m.Format(), Role: m.Role(), Origin: m.Origin()}
 	codec := j.o.Codecs[m.Format()]
 	var body []byte
 	wire := false
 	if codec != nil && m.Raw() != "" {
-		own, err := d.Reading().Message(transcript.StringBytes(m.Raw()), j.o.Codecs)
+		own, err := form.Message(transcript.StringBytes(m.Raw()), j.o.Codecs)
 		if wire = err == nil && conv.SameBlocks(own.Blocks(), m.Blocks(), conv.SameContent); wire {
 			n.m = own
 			if body = transcript.StringBytes(own.Raw()); own.Raw() != m.Raw() {
@@ -46,21 +46,20 @@ func (j *Journal) prepare(m transcript.Message) (message, error) {
 		}
 	}
 	if !wire {
-		d.Form = conv.FormPleat
+		form.Form = conv.FormPleat
 		var err error
 		if body, err = m.MarshalJSON(); err != nil { // json.Marshal would read and copy it once more
 			return message{}, fmt.Errorf("encode message: %w", err)
 		}
 		if m.Format() != transcript.FormatNone {
-			if n.m, err = d.Reading().Message(body, nil); err != nil {
+			if n.m, err = form.Message(body, nil); err != nil {
 				return message{}, err
 			}
 		}
 	}
-	n.m, n.form = n.m.Decoded(), d.Reading()
+	n.m, n.form = n.m.Decoded(), form
 	n.shapes = conv.ShapesOf(n.m)
-	d.Blocks = n.shapes
-	data, err := json.Marshal(d)
+	data, err := json.Marshal(conv.MessageData{MessageForm: form, Blocks: n.shapes})
 	if err != nil {
 		return message{}, fmt.Errorf("encode message: %w", err)
 	}
