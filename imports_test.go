@@ -35,7 +35,7 @@ var imports = map[string][]string{
 	"internal/glob":     {},
 	"internal/clue":     {},
 
-	"model":  {"transcript"},
+	"model":  {"internal/text", "transcript"},
 	"search": {"internal/text"},
 
 	"internal/order": {"transcript"},

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/pleat-dev/pleat/internal/text"
 )
 
 // ErrorKind says what a provider's refusal means for the caller: not which words it
@@ -94,21 +96,21 @@ const maxErrorText = 600
 
 // Error says status, kind, the provider's words and what helps.
 func (e *APIError) Error() string {
-	text := "model API error"
+	says := "model API error"
 	if e.Status != 0 {
-		text += fmt.Sprintf(" %d", e.Status)
+		says += fmt.Sprintf(" %d", e.Status)
 	}
-	text += " (" + strings.ReplaceAll(e.Kind.String(), "_", " ") + ")"
-	if msg := errorLine(e.Message, maxErrorText); msg != "" {
-		text += ": " + msg
+	says += " (" + strings.ReplaceAll(e.Kind.String(), "_", " ") + ")"
+	if msg := text.OneLine(e.Message, maxErrorText); msg != "" {
+		says += ": " + msg
 	}
 	if hint := e.hint(); hint != "" {
-		text += " [hint: " + hint + "]"
+		says += " [hint: " + hint + "]"
 	}
 	if e.RequestID != "" {
-		text += " (request " + e.RequestID + ")"
+		says += " (request " + e.RequestID + ")"
 	}
-	return text
+	return says
 }
 
 // hint says in a sentence what the user or the program can do. It may be empty.
@@ -137,21 +139,4 @@ func (e *APIError) Wait(now time.Time) time.Duration {
 		return e.RetryAfter
 	}
 	return max(e.RetryAt.Sub(now), e.RetryAfter, 0)
-}
-
-// errorLine folds white space and cuts the text at a character boundary.
-func errorLine(s string, limit int) string {
-	cut := len(s) > 4*limit
-	if cut {
-		s = s[:4*limit]
-	}
-	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "\uFFFD")), " ")
-	if len(s) > limit {
-		s, cut = s[:limit], true
-		s = strings.ToValidUTF8(s, "")
-	}
-	if cut {
-		s += "…"
-	}
-	return s
 }

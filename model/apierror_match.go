@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/pleat-dev/pleat/internal/text"
 )
 
 // maxTokens bounds the numbers that are believed to be tokens.
@@ -178,7 +180,7 @@ func (e *APIError) retry(header string, eb errorBody) {
 	}
 	if d, err := time.ParseDuration(eb.delay); err == nil && d > 0 {
 		e.RetryAfter = min(d, maxRetryAfter)
-	} else if m := apiErrorPatterns().delay.FindStringSubmatch(errorLine(eb.message, 1<<12)); m != nil {
+	} else if m := apiErrorPatterns().delay.FindStringSubmatch(text.OneLine(eb.message, 1<<12)); m != nil {
 		n, _ := strconv.ParseFloat(m[1], 64) // what does not parse is no delay
 		switch unit := strings.ToLower(m[2]); {
 		case strings.HasPrefix(unit, "ms"), strings.HasPrefix(unit, "mil"):

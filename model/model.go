@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -66,15 +67,10 @@ const (
 	StopCompact                     // the provider's own compaction ended the turn
 )
 
-var stopNames = [...]string{"unknown", "end", "tool_use", "max_tokens", "window", "refusal", "pause", "compaction"}
+var stopNames = []string{"unknown", "end", "tool_use", "max_tokens", "window", "refusal", "pause", "compaction"}
 
 // String returns the reason's name.
-func (s StopReason) String() string {
-	if int(s) < len(stopNames) {
-		return stopNames[s]
-	}
-	return "unknown"
-}
+func (s StopReason) String() string { return text.NameOf(stopNames, s) }
 
 // Usage is what a provider says a request cost, in tokens. The four input figures do
 // not overlap.

@@ -2,8 +2,11 @@ package transcript
 
 import (
 	"iter"
+	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/pleat-dev/pleat/internal/text"
 )
 
 // Kind names the kinds of block.
@@ -19,15 +22,10 @@ const (
 	KindOpaque
 )
 
-var kindNames = [...]string{"", "text", "thinking", "tool_call", "tool_result", "image", "opaque"}
+var kindNames = []string{"", "text", "thinking", "tool_call", "tool_result", "image", "opaque"}
 
 // String returns the kind's name as it appears in JSON output.
-func (k Kind) String() string {
-	if int(k) < len(kindNames) {
-		return kindNames[k]
-	}
-	return "unknown"
-}
+func (k Kind) String() string { return text.NameOf(kindNames, k) }
 
 // Block is one part of a message: a [Text], [Thinking], [ToolCall], [ToolResult], [Image]
 // or [Opaque]. Blocks are values and never change.
@@ -119,28 +117,14 @@ func BlocksOf(list ...Block) Blocks {
 
 // valueOf returns a block as everything reads it: Go lets a pointer to a block pass for one.
 func valueOf(b Block) Block {
-	switch p := b.(type) {
-	case *Text:
-		return deref(p)
-	case *Thinking:
-		return deref(p)
-	case *ToolCall:
-		return deref(p)
-	case *ToolResult:
-		return deref(p)
-	case *Image:
-		return deref(p)
-	case *Opaque:
-		return deref(p)
-	}
-	return b
-}
-
-func deref[B Block](p *B) Block {
-	if p == nil {
+	p := reflect.ValueOf(b)
+	switch {
+	case p.Kind() != reflect.Pointer:
+		return b
+	case p.IsNil():
 		return nil
 	}
-	return *p
+	return p.Elem().Interface().(Block)
 }
 
 // Len is the number of blocks.

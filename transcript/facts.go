@@ -1,6 +1,9 @@
 package transcript
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Facts is what is known of a conversation's messages without reading them again. It is for
 // reading only: whoever keeps the conversation adds to it.
@@ -75,12 +78,7 @@ func (f Facts) Opening() int {
 
 // Has reports whether message i has a block of the kind.
 func (f Facts) Has(i int, kind Kind) bool {
-	for b := range f[i].Blocks {
-		if f[i].Blocks[b].Kind == kind {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(f[i].Blocks, func(b BlockFacts) bool { return b.Kind == kind })
 }
 
 // Blank returns a message with as many empty blocks as message i has: what code gets that goes

@@ -240,12 +240,7 @@ const (
 
 var kindNames = [...]string{"invalid", "null", "true", "false", "a number", "a string", "an array", "an object"}
 
-func (k Kind) String() string {
-	if int(k) < len(kindNames) {
-		return kindNames[k]
-	}
-	return "invalid"
-}
+func (k Kind) String() string { return kindNames[k] }
 
 // kinds maps the first byte of a value to its kind.
 var kinds = [256]Kind{

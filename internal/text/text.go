@@ -66,6 +66,14 @@ func WordSet(words string) map[string]bool {
 	return set
 }
 
+// NameOf is the name of a value that counts from 0, "unknown" if it has none.
+func NameOf[T ~uint8](names []string, v T) string {
+	if int(v) < len(names) {
+		return names[v]
+	}
+	return "unknown"
+}
+
 // ContainsAny reports whether a text contains one of the parts.
 func ContainsAny(s string, parts ...string) bool {
 	return slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(s, p) })

@@ -10,6 +10,7 @@ import (
 
 	"github.com/pleat-dev/pleat/internal/client"
 	"github.com/pleat-dev/pleat/internal/fence"
+	"github.com/pleat-dev/pleat/internal/text"
 )
 
 // CallKind says what a tool call does, or what it does to one path.
@@ -31,14 +32,14 @@ const (
 var callKindNames = []string{"other", "read", "create", "edit", "delete", "run", "net"}
 
 // String returns the kind's name as it appears in JSON output and queries.
-func (k CallKind) String() string { return nameAt(callKindNames, int(k)) }
+func (k CallKind) String() string { return text.NameOf(callKindNames, k) }
 
 // MarshalText writes the kind's name.
 func (k CallKind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
 // UnmarshalText reads the kind's name.
-func (k *CallKind) UnmarshalText(text []byte) error {
-	return parseName(k, "call kind", callKindNames, text)
+func (k *CallKind) UnmarshalText(name []byte) error {
+	return parseName(k, "call kind", callKindNames, name)
 }
 
 // Outcome says how a call ended.
@@ -55,27 +56,20 @@ const (
 var outcomeNames = []string{"unanswered", "ok", "error", "running"}
 
 // String returns the outcome's name as it appears in JSON output and queries.
-func (o Outcome) String() string { return nameAt(outcomeNames, int(o)) }
+func (o Outcome) String() string { return text.NameOf(outcomeNames, o) }
 
 // MarshalText writes the outcome's name.
 func (o Outcome) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
 
 // UnmarshalText reads the outcome's name.
-func (o *Outcome) UnmarshalText(text []byte) error {
-	return parseName(o, "outcome", outcomeNames, text)
+func (o *Outcome) UnmarshalText(name []byte) error {
+	return parseName(o, "outcome", outcomeNames, name)
 }
 
-func nameAt(names []string, i int) string {
-	if i < len(names) {
-		return names[i]
-	}
-	return "unknown"
-}
-
-func parseName[T ~uint8](v *T, what string, names []string, text []byte) error {
-	i := slices.Index(names, string(text))
+func parseName[T ~uint8](v *T, what string, names []string, name []byte) error {
+	i := slices.Index(names, string(name))
 	if i < 0 {
-		return fmt.Errorf("parse %s %q: want one of %q", what, text, names)
+		return fmt.Errorf("parse %s %q: want one of %q", what, name, names)
 	}
 	*v = T(i)
 	return nil
