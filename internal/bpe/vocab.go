@@ -11,70 +11,27 @@ const noRank = ^uint32(0)
 
 // A vocabulary maps byte strings to ranks. The rank of a token is also its id.
 //
-// Three hash tables share the tokens by length, because the shape of the key
-// decides the cost. Up to eight bytes are one machine word and up to sixteen are
-// two, which are compared as such; only the few longer tokens are compared byte
-// by byte. All tables are open addressed and at most two thirds full.
-//
-// Most questions that merging asks are answered no, and the tables are larger
-// than the processor's cache; a filter that is not answers most of them.
+// The table is open addressed and at most two thirds full. Most questions that merging
+// asks are answered no, and the table is larger than the processor's cache; a filter that
+// is not answers most of them.
 type vocabulary struct {
 	packed  string   // for each token in order of rank: its length, its bytes
 	offsets []uint32 // where the bytes of each token start in packed
 
-	pairs  *[1 << 16]uint32 // ranks of the tokens of two bytes
-	short  table[shortEntry]
-	medium table[mediumEntry]
-	long   table[longEntry]
+	pairs *[1 << 16]uint32 // ranks of the tokens of two bytes
+	slots []slot           // their number is a power of two
+	shift uint8            // a key starts its search at the top bits of its hash
 
-	absent  filter // asked before short and medium
+	absent  filter // asked before slots
 	longest int    // length of the longest token
 }
 
-type (
-	// A shortEntry holds a token of one to eight bytes. The size tells tokens
-	// apart that end in zero bytes; it is 0 in a free slot.
-	shortEntry struct {
-		word uint64
-		rank uint32
-		size uint32
-	}
-	// A mediumEntry holds a token of nine to sixteen bytes as its first eight
-	// bytes and its last eight, which may overlap.
-	mediumEntry struct {
-		first, last uint64
-		rank        uint32
-		size        uint32
-	}
-	// A longEntry refers to a token by rank plus one. The tag is the upper half
-	// of its hash and spares most comparisons.
-	longEntry struct {
-		tag     uint32
-		rankOne uint32
-	}
-)
-
-// A table is the slots of an open-addressed hash table; their number is a power
-// of two. A key starts its search at the top bits of its hash.
-type table[E comparable] struct {
-	slots []E
-	shift uint8
-}
-
-func newTable[E comparable](entries int) table[E] {
-	width := bits.Len(uint(entries + entries/2))
-	return table[E]{make([]E, 1<<width), uint8(64 - width)}
-}
-
-// add puts an entry into the first free slot from where its search starts. The zero entry
-// is a free slot.
-func (t *table[E]) add(h uint64, e E) {
-	var free E
-	i := h >> t.shift
-	for t.slots[i] != free {
-		i = (i + 1) & uint64(len(t.slots)-1)
-	}
-	t.slots[i] = e
+// A slot holds a token's first eight bytes, which are all that most of them have. The size
+// tells tokens apart that end in zero bytes; it is 0 in a free slot.
+type slot struct {
+	word uint64
+	rank uint32
+	size uint32
 }
 
 // A filter has a bit for each of a million hashes. A bit that is clear tells that
@@ -84,32 +41,32 @@ type filter [1 << 20 / 64]uint64
 func (f *filter) add(h uint64)        { f[h>>6%uint64(len(f))] |= 1 << (h & 63) }
 func (f *filter) lacks(h uint64) bool { return f[h>>6%uint64(len(f))]>>(h&63)&1 == 0 }
 
-// newVocabulary builds the tables from the embedded form.
+// newVocabulary builds the table from the embedded form.
 func newVocabulary(packed string) *vocabulary {
 	v := &vocabulary{packed: packed, pairs: new([1 << 16]uint32)}
-	var short, medium, long int
-	for at := 0; at < len(packed); {
-		size := int(packed[at])
-		v.offsets = append(v.offsets, uint32(at+1))
-		v.longest = max(v.longest, size)
-		switch {
-		case size <= 8:
-			short++
-		case size <= 16:
-			medium++
-		default:
-			long++
-		}
-		at += 1 + size
-	}
-	v.short = newTable[shortEntry](short)
-	v.medium = newTable[mediumEntry](medium)
-	v.long = newTable[longEntry](long)
 	for i := range v.pairs {
 		v.pairs[i] = noRank
 	}
-	for rank := range v.offsets {
-		v.insert(uint32(rank))
+	for at := 0; at < len(packed); {
+		size := int(packed[at])
+		if size == 2 {
+			v.pairs[pairIndex(bytesOf(packed), at+1)] = uint32(len(v.offsets))
+		}
+		v.offsets = append(v.offsets, uint32(at+1))
+		v.longest = max(v.longest, size)
+		at += 1 + size
+	}
+	width := bits.Len(uint(len(v.offsets) + len(v.offsets)/2))
+	v.slots, v.shift = make([]slot, 1<<width), uint8(64-width)
+	for rank := range uint32(len(v.offsets)) {
+		token := bytesOf(v.token(rank))
+		word, h := hashOf(token, 0, len(token))
+		v.absent.add(h)
+		at := h >> v.shift
+		for v.slots[at].size != 0 {
+			at = (at + 1) % uint64(len(v.slots))
+		}
+		v.slots[at] = slot{word, rank, uint32(len(token))}
 	}
 	return v
 }
@@ -120,92 +77,25 @@ func (v *vocabulary) token(rank uint32) string {
 	return v.packed[at : at+uint32(v.packed[at-1])]
 }
 
-func (v *vocabulary) insert(rank uint32) {
-	token := bytesOf(v.token(rank))
-	size := len(token)
-	if size == 2 {
-		v.pairs[pairIndex(token, 0)] = rank
-	}
-	switch {
-	case size <= 8:
-		word := loadUpTo8(token, 0, size)
-		h := hash1(word)
-		v.absent.add(h)
-		v.short.add(h, shortEntry{word, rank, uint32(size)})
-	case size <= 16:
-		first, last := load8(token, 0), load8(token, size-8)
-		h := hash2(first, last)
-		v.absent.add(h)
-		v.medium.add(h, mediumEntry{first, last, rank, uint32(size)})
-	default:
-		h := hashLong(token)
-		v.long.add(h, longEntry{uint32(h), rank + 1})
-	}
-}
-
 // rank returns the rank of b[i:j], or noRank. It is the innermost operation of
 // the package. It takes the whole text and not the piece alone so that a short
 // key can be loaded as eight bytes and then cut.
 func (v *vocabulary) rank(b []byte, i, j int) uint32 {
-	size := j - i
-	if size > 8 {
-		return v.rankBeyond8(b, i, j)
+	if j-i > v.longest {
+		return noRank
 	}
-	word := loadUpTo8(b, i, size)
-	h := hash1(word)
+	word, h := hashOf(b, i, j)
 	if v.absent.lacks(h) {
 		return noRank
 	}
-	slots := v.short.slots
-	mask := uint64(len(slots) - 1)
-	for at := h >> v.short.shift; ; at++ {
-		e := &slots[at&mask]
-		if e.word == word && e.size == uint32(size) {
-			return e.rank
+	mask := uint64(len(v.slots) - 1)
+	for at := h >> v.shift; ; at++ {
+		s := &v.slots[at&mask]
+		if s.word == word && s.size == uint32(j-i) && (j-i <= 8 || v.token(s.rank) == string(b[i:j])) {
+			return s.rank
 		}
-		if e.size == 0 {
+		if s.size == 0 {
 			return noRank
-		}
-	}
-}
-
-func (v *vocabulary) rankBeyond8(b []byte, i, j int) uint32 {
-	size := j - i
-	if size > 16 {
-		return v.rankBeyond16(b[i:j])
-	}
-	first, last := load8(b, i), load8(b, j-8)
-	h := hash2(first, last)
-	if v.absent.lacks(h) {
-		return noRank
-	}
-	slots := v.medium.slots
-	mask := uint64(len(slots) - 1)
-	for at := h >> v.medium.shift; ; at++ {
-		e := &slots[at&mask]
-		if e.first == first && e.last == last && e.size == uint32(size) {
-			return e.rank
-		}
-		if e.size == 0 {
-			return noRank
-		}
-	}
-}
-
-func (v *vocabulary) rankBeyond16(key []byte) uint32 {
-	if len(key) > v.longest {
-		return noRank
-	}
-	h := hashLong(key)
-	slots := v.long.slots
-	mask := uint64(len(slots) - 1)
-	for at := h >> v.long.shift; ; at++ {
-		e := &slots[at&mask]
-		if e.rankOne == 0 {
-			return noRank
-		}
-		if e.tag == uint32(h) && v.token(e.rankOne-1) == string(key) {
-			return e.rankOne - 1
 		}
 	}
 }
@@ -239,21 +129,18 @@ const (
 	multiplier2 = 0xD6E8FEB86659FD93
 )
 
-func hash1(word uint64) uint64 {
-	high, low := bits.Mul64(word, multiplier1)
-	return (high ^ low) * multiplier2
-}
-
-func hash2(first, last uint64) uint64 {
-	high, low := bits.Mul64(first^multiplier2, last^multiplier1)
-	return (high ^ low) * multiplier1
-}
-
-// hashLong hashes more than eight bytes, the last word overlapping the one before.
-func hashLong(key []byte) uint64 {
-	h := uint64(len(key))
-	for i := 0; i+8 < len(key); i += 8 {
-		h = hash2(h, load8(key, i))
+// hashOf returns the first eight bytes of b[i:j], and the hash of all. Of more than eight the
+// last word overlaps the one before.
+func hashOf(b []byte, i, j int) (word, h uint64) {
+	word = loadUpTo8(b, i, min(j-i, 8))
+	h = fold(multiplier2, word)
+	for i += 8; i < j; i += 8 {
+		h = fold(h, load8(b, min(i, j-8)))
 	}
-	return hash2(h, load8(key, len(key)-8))
+	return word, h
+}
+
+func fold(h, word uint64) uint64 {
+	high, low := bits.Mul64(h, word^multiplier1)
+	return (high ^ low) * multiplier1
 }
