@@ -93,7 +93,7 @@ func (s *Session) repair(ctx context.Context, text func(ToolCall) string) (int, 
 // openCalls returns the calls of the newest answer that have no result.
 func openCalls(ctx context.Context, st *epoch.State) (calls []Block, err error) {
 	err = st.Reading(ctx, func(t *transcript.Transcript) error {
-		rounds, facts := t.AllRounds(), st.Facts()
+		rounds, facts := t.Rounds(), st.Facts()
 		if len(rounds) == 0 {
 			return nil
 		}

@@ -193,8 +193,8 @@ func TestLedgerBinding(t *testing.T) {
 			tr := transcript.NewTranscript(msgs...)
 			l := ledger.Of(tr)
 			i := 0
-			for r := range tr.Rounds() {
-				for _, c := range tr.Round(r).Calls {
+			for _, r := range tr.Rounds() {
+				for _, c := range r.Calls {
 					i++
 					e := l.Entry(i)
 					if e.Call != c.Call || (e.Outcome != toolcall.Unanswered) != c.Answered || e.Result != c.Result {

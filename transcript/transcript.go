@@ -86,12 +86,9 @@ func (t *Transcript) All() iter.Seq2[int, Message] {
 	}
 }
 
-// Rounds is the number of rounds.
-func (t *Transcript) Rounds() int { return len(t.rounds) }
-
-// AllRounds returns the rounds in order of their first messages. The caller must not change
+// Rounds returns the rounds in order of their first messages. The caller must not change
 // them.
-func (t *Transcript) AllRounds() []Round { return t.rounds }
+func (t *Transcript) Rounds() []Round { return t.rounds }
 
 // Forgetful makes an empty transcript that does not keep the messages it is given: it knows
 // their rounds. [Transcript.ReadThrough] reads them from elsewhere.
@@ -105,10 +102,6 @@ func (t *Transcript) ReadThrough(read func(i int) Message) *Transcript {
 	c.read = read
 	return &c
 }
-
-// Round returns round i, in order of their first messages. The caller must not change
-// its calls.
-func (t *Transcript) Round(i int) Round { return t.rounds[i] }
 
 // Orphans returns the results that answer no call before them, or a call that has its
 // answer already.

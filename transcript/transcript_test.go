@@ -16,7 +16,7 @@ func ExampleTranscript() {
 		transcript.Assistant(transcript.Call("c1", "read_file", `{"path":"go.mod"}`)),
 		transcript.Results(transcript.Result("c1", "module example\n\ngo 1.26\n")),
 	)
-	r := t.Round(0)
+	r := t.Rounds()[0]
 	fmt.Println(t.Len(), "messages; round", r.Start, "to", r.End, "open:", r.Open())
 	// Output: 3 messages; round 1 to 3 open: false
 }
@@ -96,8 +96,7 @@ func TestRounds(t *testing.T) {
 
 func rounds(tr *transcript.Transcript) []string {
 	var out []string
-	for i := range tr.Rounds() {
-		r := tr.Round(i)
+	for _, r := range tr.Rounds() {
 		s := fmt.Sprintf("%d-%d", r.Start, r.End)
 		for _, c := range r.Calls {
 			s += fmt.Sprintf(" %s@%d.%d=", c.ID, c.Call.Message, c.Call.Block)

@@ -85,7 +85,7 @@ func (c *Conversation) Len() int { return len(c.facts) }
 func (c *Conversation) Facts() transcript.Facts { return c.facts }
 
 // Rounds returns the rounds in order of their first messages.
-func (c *Conversation) Rounds() []transcript.Round { return c.rounds.AllRounds() }
+func (c *Conversation) Rounds() []transcript.Round { return c.rounds.Rounds() }
 
 // Orphans returns the results that answer no call.
 func (c *Conversation) Orphans() []transcript.BlockRef { return c.rounds.Orphans() }

@@ -14,7 +14,7 @@ func Results(msgs []transcript.Message) []transcript.Message {
 		return msgs
 	}
 	goes := make(map[transcript.BlockRef]int) // results that move, and the message they go before
-	for _, r := range transcript.NewTranscript(msgs...).AllRounds() {
+	for _, r := range transcript.NewTranscript(msgs...).Rounds() {
 		from, to := behind(msgs, r.Calls[len(r.Calls)-1].Call.Message)
 		for _, c := range r.Calls {
 			if at := c.Result.Message; c.Answered && (at < from || at >= to) {

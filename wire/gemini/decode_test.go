@@ -145,10 +145,10 @@ func TestPairing(t *testing.T) {
 		msgs = append(msgs, one)
 	}
 	tr := transcript.NewTranscript(msgs...)
-	if tr.Rounds() != 3 || len(tr.Orphans()) > 0 {
-		t.Fatalf("%d rounds, %d orphans", tr.Rounds(), len(tr.Orphans()))
+	if len(tr.Rounds()) != 3 || len(tr.Orphans()) > 0 {
+		t.Fatalf("%d rounds, %d orphans", len(tr.Rounds()), len(tr.Orphans()))
 	}
-	for i, c := range tr.Round(0).Calls {
+	for i, c := range tr.Rounds()[0].Calls {
 		if got := transcript.BlockText(tr.Block(c.Result)); !c.Answered || got != string(rune('1'+i)) {
 			t.Errorf("call %d: answered by %q", i, got)
 		}

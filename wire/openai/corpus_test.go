@@ -144,9 +144,9 @@ func checkReal(t *testing.T, d decoder, file string, body []byte) {
 func foldRounds(g gen, msgs []transcript.Message) transcript.View {
 	tr := transcript.NewTranscript(msgs...)
 	gone := make([]bool, len(msgs))
-	for i := range tr.Rounds() {
+	for _, r := range tr.Rounds() {
 		if g.Chance(40) {
-			for k := tr.Round(i).Start; k < tr.Round(i).End; k++ {
+			for k := r.Start; k < r.End; k++ {
 				gone[k] = true
 			}
 		}

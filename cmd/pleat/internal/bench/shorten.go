@@ -37,8 +37,9 @@ func shorten(
 		at--
 	}
 	shown := transcript.NewTranscript(msgs...)
+	rounds := shown.Rounds()
 	if whole := wholeRounds(shown, at); whole < len(msgs) &&
-		(whole == at || shown.Rounds() == 0 || whole <= shown.Round(shown.Rounds()-1).Start) {
+		(whole == at || len(rounds) == 0 || whole <= rounds[len(rounds)-1].Start) {
 		return from(v, msgs, whole), nil
 	}
 	return cutNewest(v, msgs, shown, budget-tokens.CountMessage(removed), tokens), nil
@@ -63,8 +64,8 @@ func from(v transcript.View, msgs []transcript.Message, at int) transcript.View 
 
 // wholeRounds moves a cut to where it goes through no round.
 func wholeRounds(t *transcript.Transcript, at int) int {
-	for i := range t.Rounds() {
-		if r := t.Round(i); r.Start < at && at < r.End {
+	for _, r := range t.Rounds() {
+		if r.Start < at && at < r.End {
 			at = r.End
 		}
 	}
@@ -77,8 +78,8 @@ func cutNewest(
 	v transcript.View, msgs []transcript.Message, t *transcript.Transcript, room int, tokens *tokens.Tokenizer,
 ) transcript.View {
 	at := len(msgs) - 1
-	if n := t.Rounds(); n > 0 {
-		at = min(at, t.Round(n-1).Start)
+	if rounds := t.Rounds(); len(rounds) > 0 {
+		at = min(at, rounds[len(rounds)-1].Start)
 	}
 	type place struct{ message, block, size int }
 	var long []place
