@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -42,7 +43,9 @@ pleat bench --corpus ~/.claude/projects --arms default,tail --budget 20k,8k
 # beside a policy of your own
 pleat bench --corpus ~/.claude/projects --arms default --policy ./mine.json
 # the public sessions that the published table is from
-pleat bench --fetch data`,
+pleat bench --fetch data
+# 54 questions about three of them: a digest by MODEL against a plain summary by MODEL
+pleat bench --corpus data/asked --arms default,summary --budget 8k --summarizer MODEL --answerer MODEL`,
 	}
 	fs := c.Flags()
 	b := new(benchFlags)
@@ -73,7 +76,7 @@ func (b *benchFlags) declare(fs *pflag.FlagSet) {
 	fs.StringVar(&b.corpus, "corpus", "", "measure on the session files in this `FOLDER`")
 	fs.Var(&b.synthetic, "synthetic",
 		"also take the made-up sessions, of `TOKENS` each (100k without --corpus, at most 600k)")
-	fs.StringSliceVar(&b.arms, "arms", nil, "only these `ARMS`, separated by commas (default: all)")
+	fs.StringSliceVar(&b.arms, "arms", nil, "only these `ARMS`, separated by commas (default: all but summary, which needs --summarizer)")
 	fs.StringArrayVar(&b.policies, "policy", nil,
 		"also compare your own policy, a JSON `FILE`; may be given more than once")
 	fs.BoolVar(&b.live, "live", false,
@@ -278,7 +281,7 @@ func (b *benchFlags) sayCost(p *term.Console, what string, e bench.Estimate) {
 }
 
 func fetchCorpus(ctx context.Context, p *term.Console, dir string) error {
-	files := bench.PublicCorpus()
+	files, asked := bench.PublicCorpus()
 	f := bench.Fetcher{Base: p.Getenv("PLEAT_GITHUB_API"), Progress: func(file bench.PublicFile, had bool) {
 		state := "fetched"
 		if had {
@@ -287,10 +290,12 @@ func fetchCorpus(ctx context.Context, p *term.Console, dir string) error {
 		p.Printf("%-8s %9s  %s  %s  (%s, %s)\n", state, term.ByteSize(file.Bytes), file.SHA256[:16], file.Path,
 			file.Repository, file.Licence)
 	}}
-	if err := f.Fetch(ctx, dir, files); err != nil {
+	of := filepath.Join(dir, "asked")
+	if err := cmp.Or(f.Fetch(ctx, dir, files), f.Fetch(ctx, of, asked)); err != nil {
 		return err
 	}
-	p.Printf("%s in %s, all with the right hash. Now: pleat bench --corpus %[2]s\n", term.Plural(len(files), "file"), dir)
+	p.Printf("%s in %s and %d in %s, all with the right hash. Now: pleat bench --corpus %[2]s\n",
+		term.Plural(len(files), "file"), dir, len(asked), of)
 	return nil
 }
 

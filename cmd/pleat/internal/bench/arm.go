@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/pleat-dev/pleat/digest"
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/fold/lever"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/policy"
 	"github.com/pleat-dev/pleat/tokens"
@@ -87,9 +89,26 @@ func Arms() []Arm {
 	)
 }
 
-// ArmsByName chooses from [Arms], in the order of the names.
+// summary is a plain summary beside as many of the newest turns as fit: what most agents do. Code
+// cannot write it, so it takes part only when it is named.
+func summary() Arm {
+	with := func(budget int) Arm {
+		room := min(budget/2, 10_000)
+		return PolicyArm(fold.Policy{Name: "summary", FoldHead: true, AtRed: fold.Steps{lever.Summarize{
+			Fill: true, Tokens: room, Stub: "{summary}", Ask: fold.Ask{Prompt: fmt.Sprintf("Summarize this session for "+
+				"the agent that goes on with it and will be asked about it, as detailed and exact as %d tokens allow, and not "+
+				"shorter: tasks, decisions and reasons, findings, exact names, values, commands, results, errors, how things "+
+				"stand, what comes next. Answer with text and call no tools.", room)},
+		}}}, false)
+	}
+	a := with(0)
+	a.Open = func(ctx context.Context, o Setup) (Method, error) { return with(o.Budget).Open(ctx, o) }
+	return a
+}
+
+// ArmsByName chooses from [Arms] and the arm "summary", in the order of the names.
 func ArmsByName(names ...string) ([]Arm, error) {
-	all := Arms()
+	all := append(Arms(), summary())
 	have := ArmNames(all)
 	var out []Arm
 	for _, name := range names {

@@ -31,13 +31,14 @@ type PublicFile struct {
 //go:embed corpus.json
 var corpusJSON []byte
 
-// PublicCorpus lists the public sessions that the bench's published figures are from.
-func PublicCorpus() []PublicFile {
-	var list struct{ Files []PublicFile }
+// PublicCorpus lists the public sessions that the bench's published figures are from, and those that
+// its own questions ask about.
+func PublicCorpus() (files, asked []PublicFile) {
+	var list struct{ Files, Asked []PublicFile }
 	if err := json.Unmarshal(corpusJSON, &list); err != nil {
 		panic("bench: corpus.json: " + err.Error()) // it is part of the program
 	}
-	return list.Files
+	return list.Files, list.Asked
 }
 
 // github is where public files are fetched from.

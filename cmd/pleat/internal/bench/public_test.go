@@ -13,11 +13,18 @@ import (
 )
 
 func TestPublicCorpus(t *testing.T) {
-	files := PublicCorpus()
+	files, asked := PublicCorpus()
 	if len(files) < 20 {
 		t.Fatalf("got %d files", len(files))
 	}
-	for _, f := range files {
+	book, err := openQuestions(t.TempDir())
+	must(t, err)
+	for _, f := range asked {
+		if n := len(book.about(f.Path)); n != 18 {
+			t.Errorf("got %d questions about %s, want 18", n, f.Path)
+		}
+	}
+	for _, f := range append(files, asked...) {
 		if len(f.SHA256) != 64 || len(f.Blob) != 40 || f.Bytes <= 0 || f.Licence == "" ||
 			!strings.Contains(f.Repository, "/") ||
 			f.Commit == "" ||

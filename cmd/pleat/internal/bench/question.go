@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,15 +19,24 @@ type Question struct {
 	Gold    string `json:"answer"`
 }
 
-// questionBook is the file of questions. A session that has some there is asked those,
-// whoever wrote them, so that all models and all later runs answer the same.
+// questionsJSON has questions about the public sessions of [PublicCorpus], written by a reader who saw all
+// that came after the cut.
+//
+//go:embed questions.json
+var questionsJSON []byte
+
+// questionBook is the file of questions. A session that has some there, or in the bench itself, is asked
+// those, whoever wrote them, so that all models and all later runs answer the same.
 type questionBook struct {
-	file string
-	list []Question
+	file      string
+	list, own []Question // of the file; of the bench
 }
 
 func openQuestions(dir string) (*questionBook, error) {
 	b := &questionBook{file: filepath.Join(dir, "questions.json")}
+	if err := json.Unmarshal(questionsJSON, &b.own); err != nil {
+		panic("bench: questions.json: " + err.Error()) // it is part of the program
+	}
 	data, err := os.ReadFile(b.file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return b, nil
@@ -50,9 +60,14 @@ func openQuestions(dir string) (*questionBook, error) {
 // about returns the questions about a session.
 func (b *questionBook) about(session string) []Question {
 	var out []Question
-	for _, q := range b.list {
-		if q.Session == session {
-			out = append(out, q)
+	for _, list := range [][]Question{b.list, b.own} {
+		for _, q := range list {
+			if q.Session == session {
+				out = append(out, q)
+			}
+		}
+		if out != nil {
+			break
 		}
 	}
 	return out

@@ -80,7 +80,7 @@ func (s *Session) add(m transcript.Message, at time.Time) {
 }
 
 // notSessions are folders of the public data that hold other things.
-var notSessions = []string{"eval", "trail", "model", "LICENSES"}
+var notSessions = []string{"eval", "trail", "model", "LICENSES", "asked"}
 
 // ReadCorpus reads every session below a folder, in order of name. Files that hold no session
 // are left out. The names are the paths below the folder.
