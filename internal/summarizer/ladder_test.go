@@ -174,7 +174,8 @@ func TestDigestInGroups(t *testing.T) {
 	}
 }
 
-// Forked, the request is the live one's prefix with the instruction at its end.
+// Forked, the request is the live one's prefix with the instruction at its end, which numbers the user's messages:
+// nothing else in it does.
 func TestDigestForked(t *testing.T) {
 	m := pleattest.Always(goodDigest)
 	tools := []model.Tool{{Name: "read_file", Description: "reads", Schema: `{"type":"object"}`}}
@@ -193,6 +194,8 @@ func TestDigestForked(t *testing.T) {
 	if n := len(req.Messages); n < 100 || req.Messages[0].Text() != message(t, s, 0).Text() ||
 		req.Messages[n-2].Text() != message(t, s, n-2).Text() {
 		t.Errorf("not the live request's messages")
+	} else if got := req.Messages[n-1].Text(); !strings.Contains(got, "each with its first words: m1 \"") {
+		t.Errorf("the user's messages have no numbers:\n%.3000s", got)
 	}
 	if d := s.Report().Digests[0]; !d.Forked || d.By != "model" {
 		t.Errorf("report = %+v", d)

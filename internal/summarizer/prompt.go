@@ -74,7 +74,11 @@ func (j *writer) digestText(w wanted) string {
 	}
 	handles := "Behind facts of which more may have to be looked up put the handle in brackets of the result that " +
 		"has it, [handle], at most eight of them."
-	if j.forked {
+	if j.forked { // which shows neither numbers nor handles
+		if list := j.numbers(); list != "" {
+			line("These are the numbers of the user's messages, each with its first words: %s. Name no others, and no calls.",
+				list)
+		}
 		handles = "Name at most eight topics that may have to be looked up by searching what was folded, each with " +
 			"the words to search for."
 	}
@@ -116,7 +120,20 @@ func (j *writer) longWords() (cut, whole string) {
 	return newest(lists[0]), newest(lists[1])
 }
 
+// numbers lists the numbers of the newest messages that people typed.
+func (j *writer) numbers() string {
+	var list []string
+	for _, s := range j.Source.Said {
+		if s.Message >= j.Source.First && s.Message < j.Source.Need.End {
+			list = append(list, fmt.Sprintf("m%d %q", s.Message+1, text.Clip(strings.Join(strings.Fields(s.Text), " "), 30)))
+		}
+	}
+	return strings.Join(list[max(len(list)-mostNumbers, 0):], ", ")
+}
+
 const (
+	mostNumbers = 80
+
 	bytesToken = 4
 	longPart   = 8 // of a digest's room: a message of more than that is long
 	maxLong    = 12
