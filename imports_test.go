@@ -142,11 +142,13 @@ var imports = map[string][]string{
 		"", "fold", "fold/lever", "internal/glob", "internal/secrets", "internal/shell", "ledger", "ledger/toolcall",
 		"model", "recall", "store", "tokens", "transcript",
 	},
-	"cmd/pleat/internal/rehearsal": {"", "agent", "digest", "fold", "fold/lever", "model", "recall", "tokens", "transcript"},
-	"internal/behind":              {"store", "transcript"},
-	"internal/bill":                {"store", "transcript"},
-	"internal/local":               {},
-	"internal/relay":               {"internal/jsonspan", "internal/sse"},
+	"cmd/pleat/internal/rehearsal": {
+		"", "agent", "digest", "fold", "fold/lever", "model", "recall", "tokens", "transcript", "wire/anthropic",
+	},
+	"internal/behind": {"store", "transcript"},
+	"internal/bill":   {"store", "transcript"},
+	"internal/local":  {},
+	"internal/relay":  {"internal/jsonspan", "internal/sse"},
 	// The proxy in three rooms: the front takes requests, the lineage says which session each belongs
 	// to, the exchange rewrites and answers them. Only the public package knows all three.
 	"proxy/internal/httpbody": {},

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"strings"
-
 	"github.com/spf13/cobra"
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/live"
@@ -45,10 +43,14 @@ func demoCommand(p *term.Console) *cobra.Command {
 		Long: `Plays a rehearsal of "pleat run": a program plays the model, really calls the tools in a folder
 of its own, and needs no network. The context fills up, is folded, and an early result comes
 back word for word. SCENARIO is one of these:
-` + strings.Join(live.Scenarios(), ", ") + `.`,
+
+` + live.About + `
+With --model, a real model plays constraint or plot.`,
 		Example: `pleat demo
 # one of the published designs, in its own demonstration
-pleat demo tight --policy book`,
+pleat demo book
+# what a policy does silently, too
+pleat demo three-layer --verbose`,
 	}
 	c.RunE = runs(p, live.DeclareDemo(c.Flags()).Run)
 	return c

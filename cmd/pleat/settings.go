@@ -183,7 +183,7 @@ func settle(p *term.Console, c *cobra.Command) (out []setting, err error) {
 		return nil, err
 	}
 	c.Flags().VisitAll(func(f *pflag.Flag) {
-		if err != nil || f.Name == "help" {
+		if _, typed := f.Annotations[term.Typed]; err != nil || typed || f.Name == "help" {
 			return
 		}
 		s := setting{Command: c.Name(), Name: f.Name, From: "default"}

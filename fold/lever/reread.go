@@ -106,7 +106,9 @@ func rereadFiles(d *fold.Draft) []rereadFile {
 			files[id] = f
 			order = append(order, f)
 		}
-		f.read = seq
+		if !e.Unchanged || f.read == 0 { // a note that the file is unchanged shows nothing of it
+			f.read = seq
+		}
 		for k := len(starts) - 1; k >= 0; k-- {
 			if e.Call.Message >= starts[k] {
 				f.again[k] = true

@@ -17,10 +17,12 @@ func TestKeepReread(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		lever lever.KeepReread
+		again bool // it is read once more, and has not changed: that result does not show it
 		want  bool
 	}{
-		{"kept", lever.KeepReread{Files: 1, Tokens: 5_000}, true},
-		{"too long to be kept", lever.KeepReread{Files: 1, Tokens: 10}, false},
+		{"kept", lever.KeepReread{Files: 1, Tokens: 5_000}, false, true},
+		{"kept though a newer read is short", lever.KeepReread{Files: 1, Tokens: 5_000}, true, true},
+		{"too long to be kept", lever.KeepReread{Files: 1, Tokens: 10}, false, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := started(t, 3, 100_000, tt.lever, lever.Mask{All: true})
@@ -32,6 +34,10 @@ func TestKeepReread(t *testing.T) {
 				say(t, s, round(n, "read_file", `{"path":"src/file1.go"}`, 100)...)
 				reads(t, s, n+1, n+3)
 				n += 3
+			}
+			if tt.again {
+				say(t, s, transcript.Assistant(transcript.Call("again", "read_file", `{"path":"src/file1.go"}`)),
+					transcript.Results(transcript.Result("again", "[unchanged src/file1.go: it is as you read it]")))
 			}
 			p, err := s.Compact(t.Context(), "")
 			if err != nil {

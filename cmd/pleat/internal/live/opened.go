@@ -52,7 +52,7 @@ func (r *running) choose(ctx context.Context) error {
 	var found models.Client
 	var err error
 	switch ok := true; {
-	case r.f.demo, r.f.model == "" && library.IsRehearsal(r.key.Session):
+	case r.f.model == "" && (r.f.demo || library.IsRehearsal(r.key.Session)):
 		return r.rehearse(ctx)
 	case r.f.model != "":
 		found, err = models.Open(ctx, r.f.model, r.p.Getenv)
@@ -67,6 +67,11 @@ func (r *running) choose(ctx context.Context) error {
 	s := &r.o.Session
 	r.name, r.o.Generator, r.o.Request.Model = found.Name, found.Generator, found.Model.ID
 	s.Model, s.Codecs, s.Check, s.Budget.Window = found.Model, library.Codecs(), found.Check, int(r.f.window)
+	if r.f.demo {
+		if err := r.trial(ctx); err != nil {
+			return err
+		}
+	}
 	switch r.f.digests.Name {
 	case "none":
 		return nil

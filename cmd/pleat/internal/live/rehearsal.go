@@ -6,11 +6,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/pleat-dev/pleat/agent"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/rehearsal"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/sessionfile"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/fold"
@@ -31,38 +34,34 @@ type playing struct {
 	epochs   map[fold.Trigger]int
 	cleared  int    // results, after a pause
 	answer   string // the last one
+	wrote    string // the last place below legacy/ that it wanted to change
 	done     bool
 
 	unwritten int // digests that code wrote in a model's place
 }
 
-// Scenarios lists what can be played.
+// Scenarios lists what can be played, and About says what each shows.
 func Scenarios() []string { return rehearsal.Names() }
+
+// About says what each scenario shows, and whose it is.
+var About = rehearsal.About
 
 // rehearse sets up the rehearsal. It is kept like any other session: in the store, and its
 // files in a folder of their own, so that it can be looked at and resumed.
 func (r *running) rehearse(ctx context.Context) error {
-	name := r.f.scenario
-	if rest, ok := strings.CutPrefix(r.key.Session, "rehearsal-"); ok && name == "" {
-		name, _, _ = strings.Cut(rest, "-")
-	}
-	play, err := rehearsal.Find(cmp.Or(name, "shop"))
-	if err != nil {
-		return term.UsageError(err.Error())
-	}
-	r.p.Printf("pleat: this is a rehearsal: a program plays the model; its tools are real, and nothing is spent\n")
-	dir, err := r.stage(ctx, play)
+	play, err := r.scenario()
 	if err != nil {
 		return err
 	}
-	if r.work, err = agent.OpenWorkspace(filepath.Join(dir, play.Name), r.f.roots...); err != nil {
+	r.p.Printf("pleat: this is a rehearsal: a program plays the model; its tools are real, and nothing is spent\n")
+	if err := r.stage(ctx, play, "rehearsal-"+play.Name); err != nil {
 		return err
 	}
 	s := &r.o.Session
 	policy := s.Policy
 	r.o = play.Options(r.work)
 	model := r.o.Generator.(*rehearsal.Model)
-	s.Policy, s.Digest.Model = play.Policy(policy), s.Model
+	s.Policy, s.Digest.Model = play.Tuned(policy), s.Model
 	s.Budget, r.screen.frames = play.Budget(policy), play.Frames
 	r.screen.stubs = play.Name != "shop"
 	if r.f.digests.Name == "none" {
@@ -78,22 +77,53 @@ func (r *running) rehearse(ctx context.Context) error {
 			model.Provider.Limit = max(model.Provider.Limit, s.Budget.Window)
 		}
 	}
-	r.play = &playing{
-		Scenario: play, window: cmp.Or(s.Budget.Window, play.Window), provider: model.Provider,
-		epochs: make(map[fold.Trigger]int),
-	}
-	r.rules.Allow = append(r.rules.Allow, rehearsal.Rules().Allow...)
-	if r.task == "" && r.f.resume == "" {
-		r.task = play.Task
-		r.p.Printf("› %s\n", r.task)
-	}
+	r.play.provider, r.play.window = model.Provider, cmp.Or(s.Budget.Window, play.Window)
 	return nil
 }
 
-// stage opens the store and prepares the folder that is worked in.
-func (r *running) stage(ctx context.Context, play rehearsal.Scenario) (dir string, err error) {
-	err = r.open(ctx, "rehearsal-"+play.Name)
-	if dir = r.f.dir; err == nil && dir == "." {
+// trial lets the model that was chosen play a scenario whose end can be judged.
+func (r *running) trial(ctx context.Context) error {
+	play, err := r.scenario()
+	if err == nil && play.Forbids == "" {
+		err = term.UsageError("--model: only the scenarios constraint and plot can be played by a model")
+	}
+	if err != nil {
+		return err
+	}
+	r.p.Printf("pleat: %s plays this scenario: its requests are paid, and its tools are real\n", r.name)
+	s := &r.o.Session
+	s.Budget.Window = cmp.Or(s.Budget.Window, play.Budget(s.Policy).Window)
+	err = r.stage(ctx, play, "run")
+	if err == nil {
+		r.play.provider, r.play.window = &rehearsal.Provider{}, int(s.Model.Window)
+	}
+	return err
+}
+
+// scenario finds what is to be played, under which policy.
+func (r *running) scenario() (rehearsal.Scenario, error) {
+	name := r.f.scenario
+	if rest, ok := strings.CutPrefix(r.key.Session, "rehearsal-"); ok && name == "" {
+		name = rest[:max(len(rest)-len("-20060102-150405-abcdef"), 0)]
+	}
+	play, err := rehearsal.Find(cmp.Or(name, "shop"))
+	if err != nil {
+		return play, term.UsageError(err.Error())
+	}
+	if play.Policy != "" && r.f.policy != "default" && r.f.policy != play.Policy {
+		return play, term.UsageError(fmt.Sprintf("--policy: %s is played under its own policy", name))
+	}
+	if play.Policy != "" {
+		r.o.Session.Policy, err = sessionfile.NamedPolicy(play.Policy)
+	}
+	return play, err
+}
+
+// stage opens the store and the folder that is worked in, and says what there is to see.
+func (r *running) stage(ctx context.Context, play rehearsal.Scenario, prefix string) error {
+	err := r.open(ctx, prefix)
+	dir := r.f.dir
+	if err == nil && dir == "." {
 		dir, err = RehearsalDir(r.p, r.key.Session)
 	}
 	folder := filepath.Join(dir, play.Name)
@@ -101,12 +131,28 @@ func (r *running) stage(ctx context.Context, play rehearsal.Scenario) (dir strin
 		err = os.MkdirAll(folder, 0o700)
 	}
 	if err != nil {
-		return "", fmt.Errorf("prepare the rehearsal: %w", err)
+		return fmt.Errorf("prepare the rehearsal: %w", err)
 	}
-	if list, err := os.ReadDir(folder); err != nil || len(list) > 0 {
-		return dir, err // an earlier rehearsal goes on
+	list, err := os.ReadDir(folder)
+	if err == nil && len(list) == 0 { // otherwise an earlier rehearsal goes on
+		err = play.Prepare(folder)
 	}
-	return dir, play.Prepare(folder)
+	if err == nil {
+		r.work, err = agent.OpenWorkspace(folder, r.f.roots...)
+	}
+	if err != nil {
+		return err
+	}
+	r.play = &playing{Scenario: play, epochs: make(map[fold.Trigger]int)}
+	r.rules.Allow = append(r.rules.Allow, rehearsal.Rules().Allow...)
+	if shows := play.Shows(); shows != "" {
+		r.p.Printf("%s\n", r.screen.s.Dim(play.Name+": "+shows))
+	}
+	if r.f.resume == "" {
+		r.task = play.Said()[0]
+		r.p.Printf("› %s\n", r.task)
+	}
+	return nil
 }
 
 // RehearsalDir is the folder of a rehearsal's files.
@@ -132,6 +178,8 @@ func (p *playing) watch(next func(agent.Event)) func(agent.Event) {
 			if e.Plan.Trigger == fold.TriggerIdle {
 				p.cleared += len(e.Plan.Folds)
 			}
+		case e.Kind == agent.EventToolCall && e.Call.Effect == agent.EffectWrite && strings.Contains(e.Call.Subject, "legacy/"):
+			p.wrote = e.Call.Subject
 		case e.Kind == agent.EventDone && e.Depth == 0:
 			p.answer, p.done = e.Done.Text, e.Done.Stop == agent.StopDone
 		}
@@ -174,17 +222,33 @@ func (p *playing) seen() string {
 	say(s.Broken, "the summarizer's stream broke %s, and %s", term.Plural(s.Broken, "time"), instead+then)
 	say(int(s.Passed/time.Hour), "%d minutes went by between two requests; %s cleared because of it",
 		int(s.Passed.Minutes()), term.Plural(p.cleared, "result"))
-	if n := len(s.Asked); n > 0 && p.Name != "shop" && p.Name != "tight" {
-		say(n, "the summarizer was last given %s", given(s.Asked[n-1]))
+	if n := len(s.Asked); n > 0 && p.Name != "shop" && !p.Frames {
+		largest := slices.MaxFunc(s.Asked, func(a, b rehearsal.Asked) int { return cmp.Compare(a.Chars, b.Chars) })
+		say(n, "the summarizer was at most given %s", given(largest))
 	}
 	if p.Forbids != "" {
-		verdict := "lost: the agent did what it was told not to do"
-		if strings.Contains(p.answer, p.Forbids) && strings.HasPrefix(p.answer, "No") {
-			verdict = "kept: the agent still refuses"
-		}
-		say(1, "the constraint of the first message is %s", verdict)
+		say(1, "the constraint of the first message is %s", p.verdict())
 	}
 	return b.String()
+}
+
+// refuses is how an answer begins that does not do what was asked.
+var refuses = regexp.MustCompile(`(?i)^[^.!?]*\b(?:no|not|cannot|can['’]t|won['’]t|shouldn['’]t)\b`)
+
+// verdict judges the last answer, and what was done before it.
+func (p *playing) verdict() string {
+	answer := strings.ToLower(p.answer)
+	switch {
+	case p.wrote != "":
+		return "lost: the agent wanted to change " + p.wrote
+	case !p.done:
+		return "not tested: the run did not come to its end"
+	case len(p.epochs) == 0:
+		return "not tested: nothing was compacted"
+	case strings.Contains(answer, p.Forbids) || strings.Contains(answer, "legacy") && refuses.MatchString(answer):
+		return "kept: the agent still refuses"
+	}
+	return "lost: the agent did what it was told not to do"
 }
 
 func given(a rehearsal.Asked) string {

@@ -38,6 +38,7 @@ type Flags struct {
 	roots, allow, deny   []string
 	yes, secrets, asJSON bool
 	noRecall, orCode     bool
+	verbose              bool
 	session, resume      string
 	limits               agent.Limits
 	maxUSD               *pflag.Flag
@@ -52,7 +53,6 @@ type Flags struct {
 func Declare(fs *pflag.FlagSet) *Flags {
 	f := &Flags{}
 	f.declare(fs)
-	fs.StringVar(&f.model, "model", "", "the `MODEL` to ask; see above")
 	fs.BoolVar(&f.orCode, "or-code", false, "if a named digest model does not write a digest, code may: no error")
 	fs.StringArrayVar(&f.roots, "root", nil, "let the file tools touch `FOLDER` too; may be given more than once")
 	fs.StringVar(&f.system, "system", "", "take the system prompt from `FILE`")
@@ -64,9 +64,6 @@ func Declare(fs *pflag.FlagSet) *Flags {
 	fs.BoolVar(&f.secrets, "no-redact", false, "leave keys and tokens in tool output as they are")
 	fs.BoolVar(&f.noRecall, "no-recall", false, "give the model no recall tools")
 	fs.Var(&f.tokens, "max-tokens", "stop after `N` tokens, in and out")
-	fs.Float64Var(&f.limits.USD, "max-usd", 10,
-		"stop after `N` dollars, where the model's prices are known; 0: no limit")
-	f.maxUSD = fs.Lookup("max-usd")
 	fs.DurationVar(&f.limits.Time, "max-time", 2*time.Hour, "stop after `TIME`, such as 10m; 0: no limit")
 	f.hooks.declare(fs)
 	return f
@@ -78,6 +75,10 @@ func DeclareDemo(fs *pflag.FlagSet) *Flags {
 	f.declare(fs)
 	fs.Lookup("dir").Usage = "work in `FOLDER`; else in a new one, which it names first"
 	fs.Lookup("dir").DefValue = ""
+	fs.Lookup("model").Usage = "let a real `MODEL` play constraint or plot, at its price"
+	for _, typed := range []string{"model", "max-usd"} { // no setting makes a rehearsal cost something
+		_ = fs.SetAnnotation(typed, term.Typed, nil)
+	}
 	fs.Lookup("window").Usage = "keep the conversation within `N` tokens; else what the scenario is for"
 	return f
 }
@@ -87,6 +88,8 @@ func (f *Flags) declare(fs *pflag.FlagSet) {
 	f.store = stores.Declare(fs)
 	f.digests.Declare(fs)
 	fs.StringVar(&f.rules, "digest-rules", "", "your own `RULES` for digests, such as \"keep every number\"")
+	fs.StringVar(&f.model, "model", "", "the `MODEL` to ask; see above")
+	fs.BoolVar(&f.verbose, "verbose", false, "show what policies fold before every request, files kept, and cache hits too")
 	fs.StringVar(&f.policy, "policy", "default", sessionfile.PolicyUsage)
 	fs.Var(&f.window, "window", "keep the conversation within `N` tokens; else the model's window")
 	fs.StringVar(&f.dir, "dir", ".", "work in `FOLDER`")
@@ -94,6 +97,9 @@ func (f *Flags) declare(fs *pflag.FlagSet) {
 	fs.StringVar(&f.session, "session", "", "call the session `NAME`; else it gets a new name")
 	fs.StringVar(&f.resume, "resume", "", "go on with session `ID`, or \"last\"")
 	fs.IntVar(&f.limits.Turns, "max-turns", 200, "stop after `N` requests; 0: no limit")
+	fs.Float64Var(&f.limits.USD, "max-usd", 10,
+		"stop after `N` dollars, where the model's prices are known; 0: no limit")
+	f.maxUSD = fs.Lookup("max-usd")
 	fs.StringVar(&f.otel, "otel", "", telemetry.Usage)
 }
 
@@ -139,6 +145,7 @@ func (f *Flags) Run(ctx context.Context, p *term.Console, args []string) (err er
 		p: p, f: f, screen: newRunScreen(p), lines: newLineReader(p),
 		always: map[[2]string]bool{}, events: p.Contents(),
 	}
+	r.screen.verbose = f.verbose
 	if said := strings.Join(args, " "); f.demo {
 		f.scenario = said
 	} else {
@@ -198,18 +205,30 @@ func (r *running) setup(ctx context.Context) error {
 	return r.make(ctx)
 }
 
-// tell gives the model a task, and then what the scenario says when it is done.
-func (r *running) tell(ctx context.Context, task string) (agent.Result, error) {
-	res, err := r.agent.Run(ctx, task)
-	if err != nil || r.play == nil || r.play.Then == "" || res.Stop != agent.StopDone && res.Stop != agent.StopTurns {
-		return res, err // at the limit of turns, the person comes in between
+// tell gives the model a task, and then what the scenario says after each answer.
+func (r *running) tell(ctx context.Context, task string) (all agent.Result, err error) {
+	said := []string{task}
+	if r.play != nil && task == r.play.Said()[0] {
+		said = r.play.Said()
 	}
-	r.p.Printf("› %s\n", r.play.Then)
-	then, err := r.agent.Run(ctx, r.play.Then)
-	then.Turns += res.Turns
-	then.Calls += res.Calls
-	then.Spent.Input, then.Spent.Output = then.Spent.Input+res.Spent.Input, then.Spent.Output+res.Spent.Output
-	return then, err
+	for i, text := range said {
+		if i > 0 {
+			r.p.Printf("› %s\n", text)
+		}
+		res, err := r.agent.Run(ctx, text)
+		res.Turns += all.Turns
+		res.Calls += all.Calls
+		res.Spent.Input += all.Spent.Input
+		res.Spent.CacheRead += all.Spent.CacheRead
+		res.Spent.Output += all.Spent.Output
+		res.Spent.USD += all.Spent.USD
+		all = res
+		// At the limit of turns, the person comes in between.
+		if err != nil || res.Stop != agent.StopDone && res.Stop != agent.StopTurns {
+			return all, err
+		}
+	}
+	return all, nil
 }
 
 // once runs until the model is done, and reports how it ended.
@@ -240,7 +259,7 @@ func (r *running) once(ctx context.Context, run func(context.Context) (agent.Res
 
 // resuming is the command that goes on with this session.
 func (r *running) resuming() string {
-	if r.play != nil {
+	if r.play != nil && r.f.model == "" {
 		return "pleat demo --resume " + r.o.Key.Session
 	}
 	return "pleat run --resume " + r.o.Key.Session

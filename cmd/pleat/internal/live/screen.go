@@ -30,6 +30,7 @@ type runScreen struct {
 	s        term.Screen
 	live     bool // there is a terminal to draw on
 	ui       *ui  // the terminal, while something runs
+	verbose  bool // what a policy does silently gets lines too
 	frames   bool // every reading of the meter gets a line
 	stubs    bool // the first stub of each lever gets a line
 	mu       sync.Mutex
@@ -100,6 +101,10 @@ func (r *runScreen) observe(e agent.Event) {
 		r.line(indent + r.s.Style("36", "  ⤒ recalled "+term.Clip(term.OneLine(e.Recall), 60)))
 	case agent.EventUsage:
 		r.usd += e.Usage.USD
+		if r.verbose && !e.Digest {
+			r.line(indent + r.s.Dim(fmt.Sprintf("    cache     it had %s of the request's %s tokens",
+				term.Thousands(e.Usage.CacheRead), term.Thousands(e.Usage.Tokens()-e.Usage.Output))))
+		}
 		r.refresh()
 	case agent.EventError:
 		if errors.Is(e.Err, context.Canceled) {
@@ -117,11 +122,16 @@ func (r *runScreen) observe(e agent.Event) {
 func (r *runScreen) epoch(e agent.Event, indent term.Styled) {
 	p, folds := e.Plan, r.folds[e.Session]
 	r.lever = ""
-	if delete(r.folds, e.Session); p.Trigger == fold.TriggerTurn {
+	if delete(r.folds, e.Session); p.Trigger == fold.TriggerTurn && !r.verbose {
 		return // a policy that folds before every request does it silently
 	}
 	for _, l := range folds {
 		r.line(l)
+	}
+	for _, file := range p.Kept {
+		if r.verbose {
+			r.line(indent + r.s.Dim("    keep      "+file+": it was read again after each of the last epochs"))
+		}
 	}
 	why := cmp.Or(library.Triggers[p.Trigger], string(p.Trigger))
 	if p.Trigger == fold.TriggerRed {
@@ -130,17 +140,18 @@ func (r *runScreen) epoch(e agent.Event, indent term.Styled) {
 	line := fmt.Sprintf("  ⤓ folded %s (%s): %s → %s tokens, epoch %d",
 		term.Plural(len(p.Folds), "place"), why, term.Thousands(e.Before), term.Thousands(e.Snapshot.Tokens), p.Epoch)
 	paged := slices.ContainsFunc(p.Folds, func(f *fold.Fold) bool { return f.By != "" })
-	if name := occasions[p.Trigger]; name != "" && (paged || p.Trigger == fold.TriggerIdle) {
+	silent := p.Trigger == fold.TriggerTurn && slices.ContainsFunc(p.Folds, func(f *fold.Fold) bool { return f.Lever == "mask" })
+	if name := occasions[p.Trigger]; name != "" && (paged || silent || p.Trigger == fold.TriggerIdle) {
 		line += " [" + name + "]"
 	}
 	r.line(indent + r.s.Bold(line))
 }
 
-// occasions are the names that texts on compaction have for the occasions of an epoch. But for the last, they mean that
-// a summary was written, not only placeholders.
+// occasions are the names that texts on compaction have for the occasions of an epoch. But for the last two, they mean
+// that a summary was written, not only placeholders.
 var occasions = map[fold.Trigger]string{
 	fold.TriggerRed: "auto compact", fold.TriggerAsked: "manual compact", fold.TriggerRefused: "reactive compact",
-	fold.TriggerIdle: "time-based micro compact",
+	fold.TriggerIdle: "time-based micro compact", fold.TriggerTurn: "micro compact",
 }
 
 // settle ends the current line, so that others can write.

@@ -1,6 +1,7 @@
 package rehearsal
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"sync"
@@ -8,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/tokens"
 )
 
 // Troubles are what a provider does that a program must be able to live with.
@@ -26,8 +28,9 @@ type Troubles struct {
 type Provider struct {
 	Troubles
 
-	mu  sync.Mutex
-	saw Seen
+	mu     sync.Mutex
+	saw    Seen
+	before []string // the messages of the newest request, which its cache has
 }
 
 // Seen is what a provider did.
@@ -67,6 +70,28 @@ func (p *Provider) pass(d time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.saw.Passed += d
+	p.before = nil // the cache is cold
+}
+
+// cached returns how many tokens of a request its cache has: those of the messages with which the
+// one before it began, too.
+func (p *Provider) cached(req model.Request, count *tokens.Tokenizer) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var now []string
+	same := 0
+	for i, m := range req.Messages {
+		data, _ := json.Marshal(m) // what was read can be written
+		now = append(now, string(data))
+		if same == i && i < len(p.before) && p.before[i] == now[i] {
+			same++
+		}
+	}
+	p.before = now
+	if req.Messages = req.Messages[:same]; same == 0 {
+		return 0
+	}
+	return count.CountRequest(req)
 }
 
 // takes returns the error with which a request of so many tokens is refused; nil: it is answered.

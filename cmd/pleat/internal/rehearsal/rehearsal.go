@@ -7,10 +7,10 @@
 // it reads from the messages that it is sent, as a model has to: it has to get back what
 // was folded away with the recall tools.
 //
-//	err := rehearsal.Scenarios()[0].Prepare(dir)
+//	err := rehearsal.Scenarios[0].Prepare(dir)
 //	w, err := agent.OpenWorkspace(dir)
-//	a, err := agent.New(ctx, &o) // o is rehearsal.Scenarios()[0].Options(w)
-//	res, err := a.Run(ctx, rehearsal.Task)
+//	a, err := agent.New(ctx, &o) // o is rehearsal.Scenarios[0].Options(w)
+//	res, err := a.Run(ctx, rehearsal.Scenarios[0].Said()[0])
 package rehearsal
 
 import (
@@ -29,6 +29,7 @@ import (
 	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/tokens"
 	"github.com/pleat-dev/pleat/transcript"
+	"github.com/pleat-dev/pleat/wire/anthropic"
 )
 
 // Model plays the model of a scenario; [Scenario.Model] makes it.
@@ -36,7 +37,7 @@ type Model struct {
 	// Pace is the pause after each word of an answer, so that people can follow; 0: none.
 	Pace     time.Duration
 	Provider *Provider // the server behind it
-	scenario string
+	scenario Scenario
 	script   *script
 }
 
@@ -48,13 +49,6 @@ func Budget() fold.Budget {
 	return fold.Budget{Window: 8_000, Output: fold.Tokens(1_000), Yellow: fold.Share(0.60), Red: fold.Share(0.80)}
 }
 
-// Task is the one task that the rehearsal can do.
-const Task = "The shop's checkout was down last night. " +
-	"Read README.md first, then what it names, and look at the machine you are on. " +
-	"Then write report.md and tell me: which deploy broke it, who owns the service, how long it was down, " +
-	"how many orders were lost and what that costs. " +
-	"Quote the refund rule of the runbook word for word. Never restart a service."
-
 // Rules allow what the rehearsal does: harmless commands, and notes in its workspace.
 func Rules() agent.Rules {
 	return agent.Rules{Allow: []string{
@@ -63,15 +57,15 @@ func Rules() agent.Rules {
 	}}
 }
 
-// files has the scripts, the files of a made-up shop and those of a made-up machine.
+// files has the scripts, and the files of a made-up shop, a made-up machine and a made-up program.
 //
-//go:embed script.txt tight.txt files.txt grow.txt trouble.txt constraint.txt long.txt shop machine
+//go:embed *.txt shop tight constraint
 var files embed.FS
 
 // Generate implements [model.Generator].
 func (r *Model) Generate(ctx context.Context, req *model.Request, sink func(model.Delta)) (model.Reply, error) {
-	s := look(req, r.script)
-	s.scenario = r.scenario
+	s := &scene{Scenario: r.scenario, script: r.script, system: req.System, tools: req.Tools}
+	s.look(req)
 	section, step, try := "digest", 0, 0
 	if !req.NoTools && len(req.Tools) > 0 {
 		section, step, try = s.next()
@@ -84,6 +78,10 @@ func (r *Model) Generate(ctx context.Context, req *model.Request, sink func(mode
 	}
 	if err := r.Provider.takes(input, digest); err != nil {
 		return model.Reply{}, err
+	}
+	read := 0
+	if digest == nil {
+		read = r.Provider.cached(*req, count)
 	}
 	text, calls, err := s.play(section, step, try)
 	if err != nil {
@@ -113,29 +111,24 @@ func (r *Model) Generate(ctx context.Context, req *model.Request, sink func(mode
 	}
 	return model.Reply{
 		Model: "rehearsal", Messages: []transcript.Message{said}, Stop: stop,
-		Usage: model.Usage{Input: input, Output: count.CountMessage(said)},
+		Usage: model.Usage{Input: input - read, CacheRead: read, Output: count.CountMessage(said)},
 	}, nil
 }
 
 // stream hands out the text word by word.
 func (r *Model) stream(ctx context.Context, text string, sink func(model.Delta)) error {
-	if sink == nil {
-		return ctx.Err()
-	}
 	for _, word := range strings.SplitAfter(text, " ") {
-		if err := ctx.Err(); err != nil {
-			return err
+		if sink != nil {
+			sink(model.Delta{Kind: transcript.KindText, Text: word})
 		}
-		sink(model.Delta{Kind: transcript.KindText, Text: word})
-		if r.Pace > 0 {
+		if sink != nil && r.Pace > 0 {
 			select {
 			case <-time.After(r.Pace):
 			case <-ctx.Done():
-				return ctx.Err()
 			}
 		}
 	}
-	return nil
+	return ctx.Err()
 }
 
 // recallTools return what is in the session.
@@ -143,8 +136,8 @@ var recallTools = []string{recall.ToolUnfold, recall.ToolSearch, recall.ToolLedg
 
 // scene is what one request shows.
 type scene struct {
+	Scenario
 	script    *script
-	scenario  string
 	system    string
 	tools     []model.Tool
 	step, try int      // of the newest calls; 0: none were made yet
@@ -165,13 +158,11 @@ var (
 	stepLine      = regexp.MustCompile(`(?m)^- Step (\d+)\.(\d+) of the rehearsal was the last\.$`)
 )
 
-func look(req *model.Request, sc *script) *scene {
-	s := &scene{script: sc, system: req.System, tools: req.Tools}
+func (s *scene) look(req *model.Request) {
 	names := make(map[string]string)
 	for _, m := range req.Messages {
 		s.see(m, names)
 	}
-	return s
 }
 
 // see takes in a message. Who writes a digest may be given messages as JSON.
@@ -216,49 +207,26 @@ func (s *scene) see(m transcript.Message, names map[string]string) {
 	}
 }
 
+var named = strings.NewReplacer(
+	`"type": "tool_use"`, `"type": "tool_use", "id": "call"`,
+	`"type": "tool_result"`, `"type": "tool_result", "tool_use_id": "call"`,
+)
+
 // read takes in messages that are given as JSON, as far as they go: they may be cut anywhere.
-// They have no ids, so the steps are counted.
+// They have no ids, which a message needs, so the steps are counted.
 func (s *scene) read(dec *json.Decoder) {
 	names := make(map[string]string)
 	_, err := dec.Token()
-	for n := 0; err == nil && dec.More(); n++ {
-		var m struct {
-			Role    transcript.Role
-			Content json.RawMessage
-		}
-		if err = dec.Decode(&m); err != nil {
+	for err == nil && dec.More() {
+		var raw json.RawMessage
+		if err = dec.Decode(&raw); err != nil {
 			return
 		}
-		var said string
-		var blocks []struct {
-			Type, Text, Name string
-			Input            json.RawMessage
-			Content          string
+		m, _ := anthropic.DecodeMessage([]byte(named.Replace(string(raw)))) // what is no message says nothing
+		if calls := m.Calls(); len(calls) > 0 {
+			s.step, s.try = s.after(calls[0].Name)
 		}
-		if json.Unmarshal(m.Content, &said) != nil {
-			_ = json.Unmarshal(m.Content, &blocks) // one of the two
-		}
-		list := []transcript.Block{transcript.Say(said)}
-		calls, results := 0, 0
-		for _, b := range blocks {
-			switch b.Type {
-			case "text":
-				list = append(list, transcript.Say(b.Text))
-			case "tool_use":
-				step, try := s.step, s.try
-				if calls++; calls == 1 {
-					step, try = s.after(b.Name)
-				}
-				id := fmt.Sprintf("rehearsal-%d-%d-%d", step, try, calls)
-				list = append(list, transcript.Call(id, b.Name, string(b.Input)))
-				s.step, s.try = step, try
-			case "tool_result":
-				results++
-				id := fmt.Sprintf("rehearsal-%d-%d-%d", s.step, s.try, results)
-				list = append(list, transcript.Result(id, b.Content))
-			}
-		}
-		s.see(transcript.NewMessage(m.Role, list...), names)
+		s.see(m, names)
 	}
 }
 
@@ -268,7 +236,7 @@ func (s *scene) after(tool string) (step, try int) {
 	last := map[string]int{
 		recall.ToolSearch: 18, recall.ToolUnfold: 19, recall.ToolLedger: 19, "calc": 20, "write_file": 21,
 	}[tool]
-	if s.step < 17 || s.script != scriptOf("shop") || last == 0 {
+	if s.step < 17 || !s.Plays("shop") || last == 0 {
 		return s.step + 1, 0
 	}
 	if s.step < 18 {

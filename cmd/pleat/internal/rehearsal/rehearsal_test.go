@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -24,12 +25,12 @@ func rehearse(t *testing.T, dir string) (agent.Result, []agent.Event, *agent.Age
 	w, err := agent.OpenWorkspace(dir)
 	must(t, err)
 	t.Cleanup(func() { w.Close() })
-	o := rehearsal.Scenarios()[0].Options(w)
+	o := rehearsal.Scenarios[0].Options(w)
 	var events []agent.Event
 	o.Observe = func(e agent.Event) { events = append(events, e) }
 	a, err := agent.New(t.Context(), &o)
 	must(t, err)
-	res, err := a.Run(t.Context(), rehearsal.Task)
+	res, err := a.Run(t.Context(), rehearsal.Scenarios[0].Said()[0])
 	must(t, err)
 	return res, events, a
 }
@@ -37,7 +38,7 @@ func rehearse(t *testing.T, dir string) (agent.Result, []agent.Event, *agent.Age
 func TestRehearsal(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	must(t, rehearsal.Scenarios()[0].Prepare(dir))
+	must(t, rehearsal.Scenarios[0].Prepare(dir))
 	started := time.Now()
 	res, events, a := rehearse(t, dir)
 	if took := time.Since(started); took > 20*time.Second {
@@ -102,7 +103,7 @@ func TestRehearsal(t *testing.T) {
 func TestRehearsalReadsItsAnswer(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	must(t, rehearsal.Scenarios()[0].Prepare(dir))
+	must(t, rehearsal.Scenarios[0].Prepare(dir))
 	change := func(name string, pairs ...string) {
 		file := filepath.Join(dir, name)
 		data, err := os.ReadFile(file)
@@ -142,18 +143,18 @@ func TestRehearsalResumes(t *testing.T) {
 	t.Parallel()
 	store := store.NewMemory()
 	dir := t.TempDir()
-	must(t, rehearsal.Scenarios()[0].Prepare(dir))
+	must(t, rehearsal.Scenarios[0].Prepare(dir))
 	w, err := agent.OpenWorkspace(dir)
 	must(t, err)
 	defer w.Close()
 	for turn := 1; ; turn++ {
-		o := rehearsal.Scenarios()[0].Options(w)
+		o := rehearsal.Scenarios[0].Options(w)
 		o.Store, o.Limits.Turns = store, 1
 		a, err := agent.New(t.Context(), &o)
 		must(t, err)
 		var res agent.Result
 		if turn == 1 {
-			res, err = a.Run(t.Context(), rehearsal.Task)
+			res, err = a.Run(t.Context(), rehearsal.Scenarios[0].Said()[0])
 		} else {
 			res, err = a.Resume(t.Context())
 		}
@@ -183,10 +184,24 @@ func TestSummaryListsCalls(t *testing.T) {
 			` "input": {"pattern": "*"}}]}]`: "Calls, in order: glob *",
 	} {
 		req := &model.Request{NoTools: true, Messages: []transcript.Message{transcript.User(given)}}
-		reply, err := rehearsal.Scenarios()[1].Model().Generate(t.Context(), req, nil)
+		reply, err := rehearsal.Scenarios[1].Model().Generate(t.Context(), req, nil)
 		must(t, err)
 		if got, _, _ := strings.Cut(reply.Messages[0].Text(), "\n"); got != want {
 			t.Errorf("%s\nis summarized as %q", given, got)
+		}
+	}
+}
+
+// The list for people has every scenario, once.
+func TestAboutNamesEveryScenario(t *testing.T) {
+	for _, name := range rehearsal.Names() {
+		if n := len(regexp.MustCompile(`(?m)^  (?:[a-z, ]+, )?`+name+`(?:,| |$)`).FindAllString(rehearsal.About, -1)); n != 1 {
+			t.Errorf("%s is there %d times", name, n)
+		}
+	}
+	for _, s := range rehearsal.Scenarios {
+		if said := s.Said(); len(said) == 0 || (s.Forbids != "") != (len(said) == 2) && s.Policy == "" {
+			t.Errorf("in %s people say %q", s.Name, said)
 		}
 	}
 }
@@ -208,16 +223,16 @@ func TestRehearsalUnderEveryPolicy(t *testing.T) {
 			t.Run(fmt.Sprint(p.Name, "/", window), func(t *testing.T) {
 				t.Parallel()
 				dir := t.TempDir()
-				must(t, rehearsal.Scenarios()[0].Prepare(dir))
+				must(t, rehearsal.Scenarios[0].Prepare(dir))
 				w, err := agent.OpenWorkspace(dir)
 				must(t, err)
 				defer w.Close()
-				o := rehearsal.Scenarios()[0].Options(w)
+				o := rehearsal.Scenarios[0].Options(w)
 				o.Generator.(*rehearsal.Model).Provider.Limit = 0 // some policies promise nothing
 				o.Session.Policy, o.Session.Budget, o.Limits.Turns = p, fold.Budget{Window: window}, 200
 				a, err := agent.New(t.Context(), &o)
 				must(t, err)
-				res, err := a.Run(t.Context(), rehearsal.Task)
+				res, err := a.Run(t.Context(), rehearsal.Scenarios[0].Said()[0])
 				if err != nil || res.Stop != agent.StopDone {
 					t.Fatalf("it ended with %s after %d requests: %v", res.Stop, res.Turns, err)
 				}

@@ -2,9 +2,11 @@ package rehearsal
 
 import (
 	"cmp"
+	_ "embed"
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -20,58 +22,63 @@ import (
 // Scenario is something that the rehearsal can play.
 type Scenario struct {
 	Name string
-	Task string
+	// Policy is the one that it is always played under, which is the case for those of published
+	// designs; empty: any.
+	Policy string
 	// Window is the size of the window that it is made for.
 	Window int
+	// Turns is how many calls it has at most; 0: as many as its script has.
+	Turns int
 	// Frames: the meter is worth a line whenever it is read.
 	Frames bool
-	// Then is what is said when the task is done; empty: nothing.
-	Then string
 	// Forbids is a word that the last answer has if it keeps to what the task forbids; empty: it
 	// forbids nothing.
 	Forbids string
 
 	Troubles Troubles // of the provider
+
+	from string // the file of its script, if that has another name
 }
 
 // Scenarios lists what can be played; the first is what plays if none is named.
-func Scenarios() []Scenario {
-	return []Scenario{
-		{Name: "shop", Task: Task, Window: 8_000},
-		{
-			Name: "tight", Window: 8_000, Frames: true,
-			Task: "Look at this machine. Read etc/hosts, etc/shells, etc/passwd and etc/os-release, " +
-				"run df -h, uptime and ls -la, and tell me in 150 words what you learned.",
-		},
-		{
-			Name: "files", Window: 200_000,
-			Task: "Read the notes one by one, then a command's long output, then the three large files at once. " +
-				"Then make room with the tool compact and read one note more.",
-		},
-		{
-			Name: "grow", Window: 200_000,
-			Task: "Read one note after another and write a draft of each, until compaction comes by itself.",
-		},
-		{Name: "long", Window: 200_000, Task: "Read the notes, write down what they say, then make room."},
-		{Name: "refusal", Window: 16_000, Task: readNotes, Troubles: Troubles{Limit: 6_100, Mute: 1}},
-		{Name: "refused", Window: 16_000, Task: readNotes, Troubles: Troubles{Limit: 6_100, Mute: 2, Again: 1}},
-		{Name: "breaker", Window: 16_000, Task: readNotes, Troubles: Troubles{Deny: 3, Behind: 6 * time.Minute}},
-		{Name: "retry", Window: 16_000, Task: readNotes, Troubles: Troubles{Short: 2, Break: 2}},
-		{Name: "pause", Window: 16_000, Task: readNotes, Troubles: Troubles{Behind: time.Hour}},
-		{
-			Name: "constraint", Window: 16_000, Forbids: "frozen",
-			Task: "We are reworking the invoices. Constraint: never change anything below legacy/, it is frozen " +
-				"until the audit is over. Read the notes and tell me when you are done.",
-			Then: "A quick one: delete the unused helpers in legacy/utils.py.",
-		},
-	}
+var Scenarios = []Scenario{
+	{Name: "shop", Window: 8_000},
+	{Name: "book", Policy: "book", Window: 8_000, Frames: true, from: "tight"},
+	{Name: "plot", Policy: "threshold", Window: 200_000, Turns: 40, Forbids: "frozen", from: "constraint"},
+	{Name: "three-layer", Policy: "three-layer", Window: 200_000, from: "lessons"},
+	{Name: "four-lever", Policy: "four-lever", Window: 200_000, from: "lessons"},
+	{Name: "four-layer", Policy: "four-layer", Window: 200_000, from: "lessons"},
+	{Name: "tight", Window: 8_000, Frames: true},
+	{Name: "files", Window: 200_000},
+	{Name: "grow", Window: 200_000},
+	{Name: "long", Window: 200_000},
+	{Name: "reread", Window: 16_000, Turns: 22},
+	{Name: "constraint", Window: 16_000, Turns: 10, Forbids: "frozen"},
+	{Name: "refusal", Window: 16_000, from: "trouble", Troubles: Troubles{Limit: 6_100, Mute: 1}},
+	{Name: "refused", Window: 16_000, from: "trouble", Troubles: Troubles{Limit: 6_100, Mute: 2, Again: 1}},
+	{Name: "breaker", Window: 16_000, from: "trouble", Troubles: Troubles{Deny: 3, Behind: 6 * time.Minute}},
+	{Name: "retry", Window: 16_000, from: "trouble", Troubles: Troubles{Short: 2, Break: 2}},
+	{Name: "pause", Window: 16_000, from: "trouble", Troubles: Troubles{Behind: time.Hour}},
 }
 
-const readNotes = "Read the notes one by one."
+// About lists the scenarios, for people: what each shows, and whose it is.
+//
+//go:embed about.txt
+var About string
+
+// Shows is what [About] says of the scenario; empty: nothing of it alone.
+func (s Scenario) Shows() string {
+	for line := range strings.Lines(About) {
+		if shows, ok := strings.CutPrefix(line, "  "+s.Name+" "); ok {
+			return strings.TrimSpace(shows)
+		}
+	}
+	return ""
+}
 
 // Names lists the names of the scenarios.
 func Names() (names []string) {
-	for _, s := range Scenarios() {
+	for _, s := range Scenarios {
 		names = append(names, s.Name)
 	}
 	return names
@@ -80,25 +87,36 @@ func Names() (names []string) {
 // Find returns the scenario with that name.
 func Find(name string) (Scenario, error) {
 	if i := slices.Index(Names(), name); i >= 0 {
-		return Scenarios()[i], nil
+		return Scenarios[i], nil
 	}
 	return Scenario{}, fmt.Errorf("there is no scenario %q: there are %s", name, strings.Join(Names(), ", "))
 }
 
-// Prepare fills a folder with what the scenario works on. It replaces files that are there
-// already.
+// Said is what the user says: the task, and then what follows each answer.
+func (s Scenario) Said() []string {
+	sc := scene{Scenario: s, script: s.read()}
+	said, _ := sc.Render("task") // every script has one
+	if sc.script.sections.Lookup("then") != nil {
+		then, _ := sc.Render("then")
+		said += "\n" + then
+	}
+	return slices.DeleteFunc(strings.Split(said, "\n"), func(line string) bool { return line == "" })
+}
+
+// file is the name that its script has, and the folder of files that come with it.
+func (s Scenario) file() string { return cmp.Or(s.from, s.Name) }
+
+// notes is how many notes there are to read.
+func (s Scenario) notes() int { return max(s.Turns, 14) }
+
+// Prepare fills an empty folder with what the scenario works on.
 func (s Scenario) Prepare(dir string) error {
-	root, err := os.OpenRoot(dir)
-	if err == nil {
-		defer root.Close()
-		switch s.Name {
-		case "shop":
-			err = unpack(root, "shop")
-		case "tight":
-			err = unpack(root, "machine")
-		default:
-			err = writeFiles(root)
-		}
+	own, err := fs.Sub(files, s.file())
+	if _, none := fs.Stat(own, "."); none == nil {
+		err = os.CopyFS(dir, own)
+	}
+	if err == nil && s.file() != "shop" && s.file() != "tight" {
+		err = s.writeFiles(dir)
 	}
 	if err != nil {
 		return fmt.Errorf("prepare rehearsal: %w", err)
@@ -110,7 +128,7 @@ func (s Scenario) Prepare(dir string) error {
 func (s Scenario) Model() *Model {
 	p := &Provider{Troubles: s.Troubles}
 	p.Limit = cmp.Or(p.Limit, s.Window)
-	return &Model{Provider: p, scenario: s.Name, script: scriptOf(s.Name)}
+	return &Model{Provider: p, scenario: s, script: s.read()}
 }
 
 // Options set up an agent that plays the scenario in a workspace that [Scenario.Prepare] has
@@ -153,56 +171,32 @@ func (s Scenario) Budget(p fold.Policy) fold.Budget {
 	return b
 }
 
-// Policy returns the policy as the scenario wants it: the demo keeps 2 results and 4 messages,
+// Tuned returns the policy as the scenario wants it: the demo keeps 2 results and 4 messages,
 // because it is short.
-func (s Scenario) Policy(p fold.Policy) fold.Policy {
-	if s.Name == "tight" && p.Name == "book" {
+func (s Scenario) Tuned(p fold.Policy) fold.Policy {
+	if s.file() == "tight" && p.Name == "book" {
 		p.AtRed = fold.Change(p.AtRed, func(m *lever.Mask) { m.Keep = 2 })
 		p.AtRed = fold.Change(p.AtRed, func(m *lever.Summarize) { m.Keep = 4 })
 	}
 	return p
 }
 
-func unpack(root *os.Root, from string) error {
-	shop, _ := fs.Sub(files, from) // it exists
-	return fs.WalkDir(shop, ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if d.IsDir() {
-			return root.MkdirAll(name, 0o755)
-		}
-		data, err := fs.ReadFile(shop, name)
-		if err != nil {
-			return err
-		}
-		return root.WriteFile(name, data, 0o644)
-	})
-}
-
-const notes = 14
-
-// writeFiles makes notes of some 4,000 characters and logs of 80,000: 17 files.
-func writeFiles(root *os.Root) error {
-	write := func(name string, lines int) error {
+// writeFiles makes notes of some 4,000 characters, and three logs of 80,000.
+func (s Scenario) writeFiles(dir string) error {
+	lines := map[string]int{"big/a.log": 1_350, "big/b.log": 1_350, "big/c.log": 1_350}
+	for i := range s.notes() {
+		lines[fmt.Sprintf("notes/%02d.md", i+1)] = 70
+	}
+	for name, n := range lines {
 		var b strings.Builder
-		for i := range lines {
-			fmt.Fprintf(&b, "%s, line %d of %d: what stands here is only long.\n", name, i+1, lines)
+		for i := range n {
+			fmt.Fprintf(&b, "%s, line %d of %d: what stands here is only long.\n", name, i+1, n)
 		}
-		return root.WriteFile(name, []byte(b.String()), 0o644)
-	}
-	for _, dir := range []string{"notes", "big"} {
-		if err := root.MkdirAll(dir, 0o755); err != nil {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			return err
 		}
-	}
-	for i := range notes {
-		if err := write(fmt.Sprintf("notes/%02d.md", i+1), 70); err != nil {
-			return err
-		}
-	}
-	for _, name := range []string{"big/a.log", "big/b.log", "big/c.log"} {
-		if err := write(name, 1_350); err != nil {
+		if err := os.WriteFile(path, []byte(b.String()), 0o644); err != nil {
 			return err
 		}
 	}

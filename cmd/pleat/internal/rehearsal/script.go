@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"text/template"
 
 	"github.com/pleat-dev/pleat/model"
@@ -25,22 +24,13 @@ type script struct {
 
 var sectionLine = regexp.MustCompile(`(?m)^-- (.+) --\n`)
 
-// scripts are those of the scenarios. They are part of the program, so they cannot be wrong.
-var scripts = sync.OnceValue(func() map[string]*script {
-	trouble := readScript("trouble.txt")
-	return map[string]*script{
-		"shop": readScript("script.txt"), "tight": readScript("tight.txt"), "files": readScript("files.txt"),
-		"grow": readScript("grow.txt"), "refusal": trouble, "refused": trouble, "breaker": trouble, "pause": trouble,
-		"retry":      trouble,
-		"constraint": readScript("constraint.txt"), "long": readScript("long.txt"),
-	}
-})
+// read returns the scenario's script. It is part of the program, so it cannot be wrong.
+func (s Scenario) read() *script {
+	data, _ := files.ReadFile(s.file() + ".txt")
+	return readScript(string(data))
+}
 
-func scriptOf(scenario string) *script { return scripts()[scenario] }
-
-func readScript(name string) *script {
-	data, _ := files.ReadFile(name)
-	text := string(data)
+func readScript(text string) *script {
 	s := &script{facts: make(map[string]*regexp.Regexp)}
 	s.sections = template.New("").Funcs(template.FuncMap{
 		"json": func(v any) (string, error) {
@@ -120,9 +110,10 @@ func (s *scene) play(section string, step, try int) (string, []transcript.ToolCa
 // next decides what to do: take the next step of the investigation, get back something
 // that was folded away, or end.
 func (s *scene) next() (section string, step, try int) {
-	if s.script != scriptOf("shop") { // from one step to the next, until there is none or the end is in view
+	if !s.Plays("shop") { // from one step to the next, until there is none or the end is in view
 		n := strconv.Itoa(s.step + 1)
-		if s.script.sections.Lookup(n) == nil || s.script.facts["end"] != nil && s.Find("end") != nil {
+		if s.script.sections.Lookup(n) == nil || s.Turns > 0 && s.step >= s.Turns ||
+			s.script.facts["end"] != nil && s.Find("end") != nil {
 			return "answer", 0, 0
 		}
 		return n, s.step + 1, 0
@@ -285,13 +276,16 @@ func (s *scene) Calls() string {
 }
 
 // Plays reports whether one of these scenarios is played.
-func (s *scene) Plays(names ...string) bool { return slices.Contains(names, s.scenario) }
+func (s *scene) Plays(names ...string) bool { return slices.Contains(names, s.Name) }
 
 // First reports whether nothing was done yet.
 func (s *scene) First() bool { return s.step == 0 }
 
 // Note is the number of the note that the next step reads.
-func (s *scene) Note() string { return fmt.Sprintf("%02d", s.step%notes+1) }
+func (s *scene) Note() string { return fmt.Sprintf("%02d", s.step%s.notes()+1) }
+
+// At reports whether the next step is this one.
+func (s *scene) At(step int) bool { return s.step+1 == step }
 
 // Numbers is a list of n places, to repeat something.
 func (s *scene) Numbers(n int) []struct{} { return make([]struct{}, n) }

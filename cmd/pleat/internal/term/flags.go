@@ -9,6 +9,9 @@ import (
 	"github.com/pleat-dev/pleat/internal/text"
 )
 
+// Typed is an annotation of flags that only the command line sets: neither the environment nor a file does.
+const Typed = "typed"
+
 // TokenCount is a flag for a number of tokens: 60000, 60_000, 60k, 0.2M.
 type TokenCount int
 
