@@ -166,20 +166,24 @@ func (b *benchFlags) compare(ctx context.Context, p *term.Console) error {
 	if b.sessions, err = b.read(ctx); err != nil {
 		return err
 	}
+	var model *bench.Summarizer
 	by := "code"
 	if b.summarizer != "" {
 		most := bench.Options{Budgets: windows, Chains: []int{30}} // compactions that a session may take
 		for _, p := range o.Policies {
 			most.Arms = append(most.Arms, bench.PolicyArm(p, false))
 		}
-		if o.Summarizer, err = b.summaries(ctx, p, most); err != nil || !b.yes {
+		if model, err = b.summaries(ctx, p, most); err != nil || !b.yes {
 			return err
 		}
-		by = o.Summarizer.Name
+		by += ", and in lines of their own by " + model.Name
 	}
 	tell := p.Progress()
 	o.Progress = func(done, all int) { tell.Share(done, all, "sessions") }
 	rows, err := bench.Compare(ctx, b.sessions, o)
+	if o.Summarizer = model; err == nil && model != nil {
+		rows, err = bench.Beside(ctx, b.sessions, o, rows)
+	}
 	tell.Done()
 	if err != nil {
 		return err

@@ -64,6 +64,20 @@ func Compare(ctx context.Context, sessions []Session, o LiveOptions) ([]Live, er
 	return rows, failed
 }
 
+// Beside compares once more, with a model that summarizes as each policy asks it to, and puts what differs below
+// the rows by code: a page by code keeps rules that the prompt of a design does not ask for.
+func Beside(ctx context.Context, sessions []Session, o LiveOptions, byCode []Live) (rows []Live, _ error) {
+	byModel, err := Compare(ctx, sessions, o)
+	for i, row := range byModel {
+		rows = append(rows, byCode[i])
+		if row.Asked > 0 {
+			row.Policy += " by " + o.Summarizer.Name
+			rows = append(rows, row)
+		}
+	}
+	return rows, err
+}
+
 // live asks for a view before every answer of the session, and at the end looks the probes up.
 func (c *cut) live(ctx context.Context, p fold.Policy, o LiveOptions) (Live, error) {
 	row := Live{Policy: p.Name, Families: map[Family]Count{}}

@@ -1,10 +1,13 @@
 package bench_test
 
 import (
+	"context"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/bench"
+	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/pleattest"
 	"github.com/pleat-dev/pleat/policy"
@@ -38,5 +41,29 @@ func TestCompare(t *testing.T) {
 		if err := bench.WriteLive(&b, rows); err != nil || !strings.Contains(b.String(), "three-layer") {
 			t.Errorf("%v\n%s", err, b.String())
 		}
+	}
+}
+
+// Below the rows by code stand those by a model: one that smooths rules away, which a page by code keeps.
+func TestBeside(t *testing.T) {
+	three, err := policy.ByName("three-layer")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sessions, o := bench.SynthSessions(20_000)[:2], bench.LiveOptions{Policies: []fold.Policy{three, policy.None()}, Window: 8_000}
+	rows, err := bench.Compare(t.Context(), sessions, o)
+	smooth := func(_ context.Context, r *model.Request, _ func(model.Delta)) (model.Reply, error) {
+		file := regexp.MustCompile(`/[\w/]+\.\w+`).FindString(r.Messages[0].Text())
+		return pleattest.Say("Work went on in " + file + ".").Reply, nil
+	}
+	o.Summarizer = &bench.Summarizer{Asked: bench.Asked{
+		Dir: t.TempDir(), Generator: model.GeneratorFunc(smooth), Name: "scripted",
+	}}
+	if err == nil {
+		rows, err = bench.Beside(t.Context(), sessions, o, rows)
+	}
+	if err != nil || len(rows) != 3 || rows[1].Policy != "three-layer by scripted" || rows[2].Policy != "none" ||
+		rows[1].Families[bench.Constraints].InContext() >= rows[0].Families[bench.Constraints].InContext() {
+		t.Errorf("%+v, %v", rows, err)
 	}
 }
