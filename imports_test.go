@@ -143,7 +143,7 @@ var imports = map[string][]string{
 		"model", "recall", "store", "tokens", "transcript",
 	},
 	"cmd/pleat/internal/rehearsal": {
-		"", "agent", "digest", "fold", "fold/lever", "model", "recall", "tokens", "transcript", "wire/anthropic",
+		"", "agent", "digest", "fold", "fold/lever", "model", "tokens", "transcript", "wire/anthropic",
 	},
 	"internal/behind": {"store", "transcript"},
 	"internal/bill":   {"store", "transcript"},

@@ -25,21 +25,17 @@ Preview (first 2.0KB):
 // the result.
 func fourLever() fold.Policy {
 	mask := lever.Mask{Keep: 3, All: true, Unseen: true, Exempt: []string{"@read"}, Stub: "[Previous: used {tool}]"}
-	return fold.Policy{
-		Name: "four-lever",
-		Doc: "large outputs to files at birth; placeholders for all but 3 results, file reads excepted; " +
-			"at 50,000 tokens everything becomes one summary message",
-		Budget:        fold.Budget{Window: 200_000, Red: fold.Tokens(50_000)},
-		CharsPerToken: 4,
-		FoldHead:      true,
-		Transcripts:   ".transcripts",
-		AtBirth: fold.Steps{lever.Spill{
-			Chars: 50_000, Tools: shellLimit(30_000), Preview: 2_000, Dir: ".task_outputs/tool-results",
-			Stub: persistedOutput,
-		}},
-		EveryTurn: fold.Steps{mask},
-		AtRed: fold.Steps{mask, lever.Summarize{
-			Whole: true, Tokens: 2_000, Stub: "[Compressed]\n\n{summary}", Ask: continuity,
-		}},
-	}
+	p := threeLayer()
+	p.Name = "four-lever"
+	p.Doc = "large outputs to files at birth; placeholders for all but 3 results, file reads excepted; " +
+		"at 50,000 tokens everything becomes one summary message"
+	p.AtBirth = fold.Steps{lever.Spill{
+		Chars: 50_000, Tools: shellLimit(30_000), Preview: 2_000, Dir: ".task_outputs/tool-results",
+		Stub: persistedOutput,
+	}}
+	p.EveryTurn = fold.Steps{mask}
+	p.AtRed = fold.Steps{mask, lever.Summarize{
+		Whole: true, Tokens: 2_000, Stub: "[Compressed]\n\n{summary}", Ask: continuity,
+	}}
+	return p
 }

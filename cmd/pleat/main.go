@@ -177,13 +177,12 @@ func flagError(c *cobra.Command, err error) error {
 	if e, ok := errors.AsType[*pflag.NotExistError](err); ok {
 		var names []string
 		c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-		name := e.GetSpecifiedName()
-		if name == "all" && c.Flags().Changed("help") {
+		switch name := e.GetSpecifiedName(); {
+		case name == "all" && c.Flags().Changed("help"):
 			return pflag.ErrHelp // which sees the whole command line
-		}
-		if name == "port" && slices.Contains(names, "listen") {
+		case name == "port" && slices.Contains(names, "listen"):
 			msg += " (did you mean --listen 127.0.0.1:PORT?)" // no name is near
-		} else {
+		default:
 			msg += term.DidYouMean("--", name, names)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 
 	"github.com/pleat-dev/pleat/agent"
@@ -119,7 +120,7 @@ const diffLines = 30
 
 // lineDiff shows two texts without their common first and last lines.
 func lineDiff(s term.Screen, before, after string) (out []term.Styled) {
-	a, b := lineList(before), lineList(after)
+	a, b := slices.Collect(strings.Lines(before)), slices.Collect(strings.Lines(after))
 	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
 		a, b = a[1:], b[1:]
 	}
@@ -131,18 +132,11 @@ func lineDiff(s term.Screen, before, after string) (out []term.Styled) {
 		lines        []string
 	}{{"- ", "31", a}, {"+ ", "32", b}} {
 		for _, l := range side.lines[:min(len(side.lines), diffLines)] {
-			out = append(out, "  "+s.Style(side.colour, side.mark+l))
+			out = append(out, "  "+s.Style(side.colour, side.mark+strings.TrimSuffix(l, "\n")))
 		}
 		if n := len(side.lines) - diffLines; n > 0 {
 			out = append(out, "  "+s.Dim(fmt.Sprintf("%s… %s more", side.mark, term.Plural(n, "line"))))
 		}
 	}
 	return out
-}
-
-func lineList(text string) []string {
-	if text == "" {
-		return nil
-	}
-	return strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 }

@@ -40,11 +40,8 @@ type playing struct {
 	unwritten int // digests that code wrote in a model's place
 }
 
-// Scenarios lists what can be played, and About says what each shows.
-func Scenarios() []string { return rehearsal.Names() }
-
-// About says what each scenario shows, and whose it is.
-var About = rehearsal.About
+// Scenarios lists what can be played, and About says what each shows, and whose it is.
+var Scenarios, About = rehearsal.Names, rehearsal.About
 
 // rehearse sets up the rehearsal. It is kept like any other session: in the store, and its
 // files in a folder of their own, so that it can be looked at and resumed.

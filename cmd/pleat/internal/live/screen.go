@@ -26,25 +26,23 @@ import (
 // a meter of the window. On a terminal the meter stays in view; elsewhere it gets a line
 // whenever its colour changes.
 type runScreen struct {
-	w        io.Writer
-	s        term.Screen
-	live     bool // there is a terminal to draw on
-	ui       *ui  // the terminal, while something runs
-	verbose  bool // what a policy does silently gets lines too
-	frames   bool // every reading of the meter gets a line
-	stubs    bool // the first stub of each lever gets a line
-	mu       sync.Mutex
-	snap     fold.Snapshot
-	known    bool
-	usd      float64
-	last     *agent.Call              // the call whose line was written last
-	partial  string                   // the line of the model's text that has not ended
-	code     bool                     // that line is in a block of code
-	folds    map[string][]term.Styled // of the epochs that are being told, by session
-	lever    string                   // of the fold before
-	failed   term.Styled              // an error; what ends the run is told by whoever started it
-	told     fold.State
-	toldOnce bool
+	w       io.Writer
+	s       term.Screen
+	live    bool // there is a terminal to draw on
+	ui      *ui  // the terminal, while something runs
+	verbose bool // what a policy does silently gets lines too
+	frames  bool // every reading of the meter gets a line
+	stubs   bool // the first stub of each lever gets a line
+	mu      sync.Mutex
+	snap    fold.Snapshot
+	known   bool
+	usd     float64
+	last    *agent.Call              // the call whose line was written last
+	partial string                   // the line of the model's text that has not ended
+	code    bool                     // that line is in a block of code
+	folds   map[string][]term.Styled // of the epochs that are being told, by session
+	lever   string                   // of the fold before
+	failed  term.Styled              // an error; what ends the run is told by whoever started it
 }
 
 func newRunScreen(p *term.Console) *runScreen {
@@ -280,13 +278,13 @@ func (r *runScreen) refresh() {
 }
 
 func (r *runScreen) meter(s fold.Snapshot) {
+	same := r.known && s.State == r.snap.State
 	r.snap, r.known = s, true
 	if r.frames {
 		r.line(r.frame(s))
 		return
 	}
-	if r.ui == nil && (!r.toldOnce || s.State != r.told) {
-		r.toldOnce, r.told = true, s.State
+	if r.ui == nil && !same {
 		r.line(r.meterText(20))
 	}
 	r.refresh()

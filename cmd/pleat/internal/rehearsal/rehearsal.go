@@ -17,16 +17,12 @@ import (
 	"context"
 	"embed"
 	"encoding/json"
-	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/pleat-dev/pleat/agent"
-	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/model"
-	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/tokens"
 	"github.com/pleat-dev/pleat/transcript"
 	"github.com/pleat-dev/pleat/wire/anthropic"
@@ -43,11 +39,6 @@ type Model struct {
 
 // row is the rehearsal's row in a table of models: a window of 8,000 tokens, no price.
 var row = model.Model{ID: "rehearsal", Provider: "none", Window: 8_000, MaxOutput: 1_000}
-
-// Budget is the rehearsal's budget: a headroom of 1,000 tokens, yellow at 60 %, red at 80 %.
-func Budget() fold.Budget {
-	return fold.Budget{Window: 8_000, Output: fold.Tokens(1_000), Yellow: fold.Share(0.60), Red: fold.Share(0.80)}
-}
 
 // Rules allow what the rehearsal does: harmless commands, and notes in its workspace.
 func Rules() agent.Rules {
@@ -66,44 +57,30 @@ var files embed.FS
 func (r *Model) Generate(ctx context.Context, req *model.Request, sink func(model.Delta)) (model.Reply, error) {
 	s := &scene{Scenario: r.scenario, script: r.script, system: req.System, tools: req.Tools}
 	s.look(req)
-	section, step, try := "digest", 0, 0
-	if !req.NoTools && len(req.Tools) > 0 {
-		section, step, try = s.next()
-	}
 	count := tokens.NewTokenizer(row, nil)
-	input := count.CountRequest(*req)
-	var digest *model.Request
-	if section == "digest" {
-		digest = req
+	input, read := count.CountRequest(*req), 0
+	section, digest := "digest", req
+	if !req.NoTools && len(req.Tools) > 0 {
+		section, digest, read = s.next(), nil, r.Provider.cached(*req, count)
 	}
 	if err := r.Provider.takes(input, digest); err != nil {
 		return model.Reply{}, err
 	}
-	read := 0
-	if digest == nil {
-		read = r.Provider.cached(*req, count)
-	}
-	text, calls, err := s.play(section, step, try)
+	text, calls, err := s.play(section)
 	if err != nil {
 		return model.Reply{}, err
 	}
 	if pause := clockLine.FindStringSubmatch(text); pause != nil {
-		d, err := time.ParseDuration(pause[1])
-		if err != nil {
-			return model.Reply{}, fmt.Errorf("play the rehearsal: %w", err)
-		}
+		d, _ := time.ParseDuration(pause[1]) // the script is part of the program
 		r.Provider.pass(d)
 		text = strings.TrimPrefix(text, pause[0])
 	}
 	if err := r.stream(ctx, text, sink); err != nil {
 		return model.Reply{}, err
 	}
-	var blocks []transcript.Block
+	blocks := calls
 	if text != "" {
-		blocks = append(blocks, transcript.Say(text))
-	}
-	for _, c := range calls {
-		blocks = append(blocks, c)
+		blocks = append([]transcript.Block{transcript.Say(text)}, calls...)
 	}
 	said, stop := transcript.Assistant(blocks...), model.StopEnd
 	if len(calls) > 0 {
@@ -131,48 +108,44 @@ func (r *Model) stream(ctx context.Context, text string, sink func(model.Delta))
 	return ctx.Err()
 }
 
-// recallTools return what is in the session.
-var recallTools = []string{recall.ToolUnfold, recall.ToolSearch, recall.ToolLedger}
-
 // scene is what one request shows.
 type scene struct {
 	Scenario
-	script    *script
-	system    string
-	tools     []model.Tool
-	step, try int      // of the newest calls; 0: none were made yet
-	texts     []string // everything that is shown, oldest first
-	last      []string // the newest results
-	Whole     bool     // a digest of everything is wanted
-	recalled  []string // results of recall tools that are shown, and the report
-	calls     []string // that are shown, or that a digest lists
-	more      int      // calls that a digest only counts
+	script   *script
+	system   string
+	tools    []model.Tool
+	step     int      // of the newest calls; 0: none were made yet
+	texts    []string // everything that is shown, oldest first
+	last     []string // the newest results
+	Whole    bool     // a digest of everything is wanted
+	recalled []string // results of recall tools that are shown, and the report
+	calls    []string // that are shown, or that a digest lists
+	more     int      // calls that a digest only counts
 }
 
 // A step is known by the ids of its calls, or by the line that a digest has about it. A digest
 // of everything also has the newest results, which the model has not seen.
 var (
-	stepID        = regexp.MustCompile(`^rehearsal-(\d+)-(\d+)-\d+$`)
+	stepID        = regexp.MustCompile(`^rehearsal-(\d+)-\d+$`)
 	newestResults = regexp.MustCompile(`(?s)<newest-results>\n(.*?)</newest-results>`)
 	clockLine     = regexp.MustCompile(`^@ (\w+)\n`)
-	stepLine      = regexp.MustCompile(`(?m)^- Step (\d+)\.(\d+) of the rehearsal was the last\.$`)
+	stepLine      = regexp.MustCompile(`(?m)^- Step (\d+) of the rehearsal was the last\.$`)
 )
 
 func (s *scene) look(req *model.Request) {
-	names := make(map[string]string)
 	for _, m := range req.Messages {
-		s.see(m, names)
+		s.see(m)
 	}
 }
 
 // see takes in a message. Who writes a digest may be given messages as JSON.
-func (s *scene) see(m transcript.Message, names map[string]string) {
+func (s *scene) see(m transcript.Message) {
 	if m.Role() == transcript.RoleAssistant {
 		s.last = nil
 	}
 	at := func(id []string) {
 		if id != nil {
-			s.step, s.try = number(id[1]), number(id[2])
+			s.step = number(id[1])
 		}
 	}
 	for _, b := range m.Blocks().All() {
@@ -190,19 +163,11 @@ func (s *scene) see(m transcript.Message, names map[string]string) {
 				s.read(json.NewDecoder(strings.NewReader(txt[i:])))
 			}
 		case transcript.ToolCall:
-			names[b.ID] = b.Name
 			s.called(b.Name, b.Input.String())
 			at(stepID.FindStringSubmatch(b.ID))
-			var wrote struct{ Path, Content string }
-			if json.Unmarshal([]byte(b.Input.String()), &wrote) == nil && wrote.Path == "report.md" {
-				s.recalled = append(s.recalled, wrote.Content) // a report quotes what was recalled for it
-			}
 		case transcript.ToolResult:
 			s.texts = append(s.texts, b.Text())
 			s.last = append(s.last, b.Text())
-			if slices.Contains(recallTools, names[b.CallID]) {
-				s.recalled = append(s.recalled, b.Text())
-			}
 		}
 	}
 }
@@ -215,7 +180,6 @@ var named = strings.NewReplacer(
 // read takes in messages that are given as JSON, as far as they go: they may be cut anywhere.
 // They have no ids, which a message needs, so the steps are counted.
 func (s *scene) read(dec *json.Decoder) {
-	names := make(map[string]string)
 	_, err := dec.Token()
 	for err == nil && dec.More() {
 		var raw json.RawMessage
@@ -223,36 +187,16 @@ func (s *scene) read(dec *json.Decoder) {
 			return
 		}
 		m, _ := anthropic.DecodeMessage([]byte(named.Replace(string(raw)))) // what is no message says nothing
-		if calls := m.Calls(); len(calls) > 0 {
-			s.step, s.try = s.after(calls[0].Name)
+		if len(m.Calls()) > 0 {
+			s.step++
 		}
-		s.see(m, names)
+		s.see(m)
 	}
-}
-
-// after is the step that a call belongs to if no id says so: the next one, and in the shop's
-// last part the one that calls this tool.
-func (s *scene) after(tool string) (step, try int) {
-	last := map[string]int{
-		recall.ToolSearch: 18, recall.ToolUnfold: 19, recall.ToolLedger: 19, "calc": 20, "write_file": 21,
-	}[tool]
-	if s.step < 17 || !s.Plays("shop") || last == 0 {
-		return s.step + 1, 0
-	}
-	if s.step < 18 {
-		return last, 0
-	}
-	return last, s.try + 1
 }
 
 // Newest is the newest results together.
 func (s *scene) Newest() string { return strings.Join(s.last, "\n") }
 
-// Progress says how far the rehearsal is, for whoever goes on from a digest; empty: what the
+// Progress says how far the rehearsal is, for whoever goes on from a digest; 0: what the
 // summarizer was given does not tell.
-func (s *scene) Progress() string {
-	if s.step == 0 {
-		return ""
-	}
-	return fmt.Sprintf("%d.%d", s.step, s.try)
-}
+func (s *scene) Progress() int { return s.step }

@@ -94,7 +94,7 @@ func TestRehearsal(t *testing.T) {
 	if !byModel {
 		t.Error("no digest was written by the model")
 	}
-	if most := rehearsal.Budget().Reported().Max; a.Session().Snapshot().Tokens > most {
+	if most := rehearsal.Scenarios[0].Budget(fold.Policy{}).Reported().Max; a.Session().Snapshot().Tokens > most {
 		t.Errorf("the view has %d tokens, %d may be sent", a.Session().Snapshot().Tokens, most)
 	}
 }

@@ -94,12 +94,7 @@ func Find(name string) (Scenario, error) {
 
 // Said is what the user says: the task, and then what follows each answer.
 func (s Scenario) Said() []string {
-	sc := scene{Scenario: s, script: s.read()}
-	said, _ := sc.Render("task") // every script has one
-	if sc.script.sections.Lookup("then") != nil {
-		then, _ := sc.Render("then")
-		said += "\n" + then
-	}
+	said, _ := (&scene{Scenario: s, script: s.read()}).Render("task") // every script has one
 	return slices.DeleteFunc(strings.Split(said, "\n"), func(line string) bool { return line == "" })
 }
 
@@ -157,16 +152,15 @@ func (s Scenario) Options(w *agent.Workspace) agent.Options {
 	}
 }
 
-// Budget returns the scenario's budget: in a small window that of [Budget], without its levels
-// where the policy has its own.
+// Budget returns the scenario's budget: in a small window a headroom of 1,000 tokens, yellow at 60 % and red at 80 %
+// where the policy has no levels of its own.
 func (s Scenario) Budget(p fold.Policy) fold.Budget {
 	if s.Window > 16_000 {
 		return fold.Budget{} // the model's window, or the policy's if that is smaller
 	}
-	b := Budget()
-	b.Window = s.Window
-	if !p.Budget.Red.IsZero() || !p.Budget.Buffer.IsZero() {
-		b.Yellow, b.Red = fold.Level{}, fold.Level{}
+	b := fold.Budget{Window: s.Window, Output: fold.Tokens(1_000)}
+	if p.Budget.Red.IsZero() && p.Budget.Buffer.IsZero() {
+		b.Yellow, b.Red = fold.Share(0.60), fold.Share(0.80)
 	}
 	return b
 }

@@ -37,6 +37,7 @@ func readScript(text string) *script {
 			out, err := json.Marshal(v)
 			return string(out), err
 		},
+		"list":    func(words []string) string { return strings.Join(words, ", ") },
 		"last":    func(list [][]string) []string { return list[len(list)-1] },
 		"minutes": func(from, to string) int { return minutes(to) - minutes(from) },
 		"status":  todoStatus,
@@ -91,59 +92,29 @@ func (s *scene) Render(section string) (string, error) {
 }
 
 // play returns the text of a section and the calls of its step.
-func (s *scene) play(section string, step, try int) (string, []transcript.ToolCall, error) {
+func (s *scene) play(section string) (string, []transcript.Block, error) {
 	text, err := s.Render(section)
 	if err != nil {
 		return "", nil, err
 	}
 	said, rest, _ := strings.Cut(text, "\n> ")
-	var calls []transcript.ToolCall
+	var calls []transcript.Block
 	for call := range strings.SplitSeq(rest, "\n> ") {
 		if tool, input, ok := strings.Cut(strings.TrimSpace(call), " "); ok {
-			calls = append(calls,
-				transcript.Call(fmt.Sprintf("rehearsal-%d-%d-%d", step, try, len(calls)+1), tool, input))
+			calls = append(calls, transcript.Call(fmt.Sprintf("rehearsal-%d-%d", s.Step(), len(calls)+1), tool, input))
 		}
 	}
 	return strings.TrimSpace(said), calls, nil
 }
 
-// next decides what to do: take the next step of the investigation, get back something
-// that was folded away, or end.
-func (s *scene) next() (section string, step, try int) {
-	if !s.Plays("shop") { // from one step to the next, until there is none or the end is in view
-		n := strconv.Itoa(s.step + 1)
-		if s.script.sections.Lookup(n) == nil || s.Turns > 0 && s.step >= s.Turns ||
-			s.script.facts["end"] != nil && s.Find("end") != nil {
-			return "answer", 0, 0
-		}
-		return n, s.step + 1, 0
+// next is the section of the next step, until there is none or the end is in view.
+func (s *scene) next() string {
+	n := strconv.Itoa(s.Step())
+	if s.script.sections.Lookup(n) == nil || s.Turns > 0 && s.step >= s.Turns ||
+		s.script.facts["end"] != nil && s.Find("end") != nil {
+		return "answer"
 	}
-	if s.step < 17 {
-		return strconv.Itoa(s.step + 1), s.step + 1, 0
-	}
-	if s.step >= 18 {
-		try = s.try + 1
-	}
-	missing := s.Missing()
-	switch {
-	case s.step >= 20 || try > 4:
-	case len(missing) > 0 && try < 2:
-		return "search", 18, try
-	case s.Rule() != nil:
-	case s.Find("runbook") != nil:
-		return "unfold", 19, try
-	default:
-		return "ledger", 19, try
-	}
-	switch {
-	case len(missing) > 0 || s.Rule() == nil:
-		return "stuck", 0, 0
-	case s.step < 20 || s.step == 20 && s.Read("sum line") == nil:
-		return "calc", 20, s.try + 1
-	case s.step == 20:
-		return "report", 21, 0
-	}
-	return "answer", 0, 0
+	return n
 }
 
 // newest looks for a fact, the newest text first.
@@ -167,21 +138,6 @@ func (s *scene) All(fact string) [][]string {
 	return s.script.facts[fact].FindAllStringSubmatch(strings.Join(s.last, "\n"), -1)
 }
 
-// Rule is the refund rule, if it was recalled.
-func (s *scene) Rule() []string { return s.newest(s.recalled, "rule") }
-
-// Deployed returns the line of the deploy that the errors began with.
-func (s *scene) Deployed() []string {
-	if o := s.Find("outage"); o != nil {
-		for _, m := range s.All("deploy line") {
-			if m[1] == o[4] {
-				return m
-			}
-		}
-	}
-	return nil
-}
-
 // Minutes returns the lines of the minutes of the outage.
 func (s *scene) Minutes() (list [][]string) {
 	if o := s.Find("outage"); o != nil {
@@ -202,36 +158,24 @@ func (s *scene) Lost() (n int) {
 	return n
 }
 
-// Missing returns queries for the facts that the answer needs and that are not shown.
-func (s *scene) Missing() []string {
-	var queries []string
-	for _, f := range []struct{ fact, query string }{
-		{"outage", "Finding outage errors from to minutes since deploy"},
-		{"deploy", "Finding deploy by at"},
-		{"owner", "Finding owner checkout belongs to"},
-		{"lost", "Finding orders were lost"},
-	} {
-		if s.Find(f.fact) == nil {
-			queries = append(queries, f.query)
-		}
-	}
-	return queries
-}
-
 // Found returns the facts of these names that are shown.
 func (s *scene) Found(facts ...string) (found []string) {
-	shown := strings.Join(s.texts, "\n")
 	for _, f := range facts {
-		if m := s.script.facts[f].FindString(shown); m != "" {
-			found = append(found, m)
+		if m := s.Find(f); m != nil {
+			found = append(found, m[0])
 		}
 	}
 	return found
 }
 
 // Gone names the facts that are not shown.
-func (s *scene) Gone(facts ...string) string {
-	return strings.Join(slices.DeleteFunc(facts, func(f string) bool { return len(s.Found(f)) > 0 }), ", ")
+func (s *scene) Gone(facts ...string) []string {
+	return slices.DeleteFunc(facts, func(f string) bool { return s.Find(f) != nil })
+}
+
+// Did reports whether the newest call is one of this tool.
+func (s *scene) Did(tool string) bool {
+	return len(s.calls) > 0 && strings.HasPrefix(s.calls[len(s.calls)-1], tool)
 }
 
 // Calls are given to who writes a digest as blocks, as JSON or as lines; a digest lists them in one line.
@@ -278,17 +222,11 @@ func (s *scene) Calls() string {
 // Plays reports whether one of these scenarios is played.
 func (s *scene) Plays(names ...string) bool { return slices.Contains(names, s.Name) }
 
-// First reports whether nothing was done yet.
-func (s *scene) First() bool { return s.step == 0 }
-
 // Note is the number of the note that the next step reads.
 func (s *scene) Note() string { return fmt.Sprintf("%02d", s.step%s.notes()+1) }
 
-// At reports whether the next step is this one.
-func (s *scene) At(step int) bool { return s.step+1 == step }
-
-// Numbers is a list of n places, to repeat something.
-func (s *scene) Numbers(n int) []struct{} { return make([]struct{}, n) }
+// Step is the number of the next step.
+func (s *scene) Step() int { return s.step + 1 }
 
 // Has reports whether there is a tool of that name.
 func (s *scene) Has(tool string) bool {
