@@ -113,6 +113,25 @@ func TestCopiesCountAlike(t *testing.T) {
 	}
 }
 
+// What was folded in a stored session is found in it by every handle, also where it is called as a file is.
+func TestUnfoldInStored(t *testing.T) {
+	d := doors{t, t.TempDir()}
+	d.scaled(0)
+	made := d.run("compact", "--budget", "2500", "--json", "scaled")
+	copied := regexp.MustCompile(`scaled~compact-[0-9a-f]+`).FindString(made)
+	_, folds, _ := strings.Cut(made, `"folds": [`)
+	folds, _, _ = strings.Cut(folds, `"ledger": [`)
+	handles := regexp.MustCompile(`"handle": "([0-9a-z]+)"`).FindAllStringSubmatch(folds, -1)
+	for _, m := range handles {
+		if d.run("unfold", m[1], "--in", copied) != d.run("unfold", m[1], "--in", "scaled") {
+			t.Errorf("%s is another thing in the session than in its copy", m[1])
+		}
+	}
+	if len(handles) == 0 || !strings.Contains(d.run("search", "parser 19", "--in", "scaled"), "--in scaled") {
+		t.Errorf("%d folds", len(handles))
+	}
+}
+
 // A compact that fails, or folds nothing, leaves nothing behind.
 func TestNoEmptyCopies(t *testing.T) {
 	d := doors{t, t.TempDir()}

@@ -231,7 +231,7 @@ func sessionIn(
 		return nil, found, err
 	}
 	defer f.Close()
-	found = foundJSON{File: f.Name, Title: f.Title()}
+	found = foundJSON{File: f.Name, Title: f.Info.Title}
 	opts := library.Roughly()
 	opts.Policy = policy.None() // spills nothing
 	if s, err = pleat.OpenSession(ctx, store.NewMemory(), pleat.Key{Session: "file"}, opts); err == nil {

@@ -149,6 +149,14 @@ var fileIDPattern = regexp.MustCompile(`^[a-z]+(-[a-z]+)?-[0-9a-f]{10}$`)
 
 func isFileID(id string) bool { return fileIDPattern.MatchString(id) }
 
+// agentOf is the agent that the ID of a file begins with; "": it is no such ID.
+func agentOf(id string) (agent sessionlog.Format) {
+	if isFileID(id) {
+		agent = sessionlog.Format(id[:len(id)-len("-0123456789")])
+	}
+	return agent
+}
+
 // scan lists the files of an agent, or of all if none is named. A file that cannot be
 // looked at, such as a link that leads elsewhere, is left out.
 func (l *Library) scan(agent sessionlog.Format) []file {

@@ -260,19 +260,9 @@ func (l *Library) all(ctx context.Context, agent string) ([]Info, error) {
 
 // Of is the session that a file has: the file that an agent keeps of it, or a copy of that with
 // the agent's own ID in it.
-func (l *Library) Of(name string, log sessionlog.Info) (Info, bool) {
+func (l *Library) Of(name string, log sessionlog.Info) (Info, error) {
 	name, _ = filepath.Abs(name)
-	var same []file
-	for _, f := range l.scan(log.Format) {
-		if f.path() == name {
-			return f.info(), true
-		}
-		if len(log.SessionID) >= 16 && strings.Contains(path.Base(f.name), log.SessionID) {
-			same = append(same, f)
-		}
-	}
-	if len(same) != 1 {
-		return Info{}, false
-	}
-	return same[0].info(), true
+	return l.file(log.Format, name, func(f file) bool { return f.path() == name }, func(f file) bool {
+		return len(log.SessionID) >= 16 && strings.Contains(path.Base(f.name), log.SessionID)
+	})
 }

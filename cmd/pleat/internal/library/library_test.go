@@ -528,8 +528,8 @@ func TestOpenCodeDatabase(t *testing.T) {
 	if err != nil || len(spent) != 1 || spent[0].USD != s.USD {
 		t.Errorf("spent %+v, %v", spent, err)
 	}
-	if info, ok := h.Of(s.File, sessionlog.Info{Format: sessionlog.OpenCode}); !ok || info.ID != s.ID {
-		t.Errorf("the file is of %q, %v", info.ID, ok)
+	if info, err := h.Of(s.File, sessionlog.Info{Format: sessionlog.OpenCode}); err != nil || info.ID != s.ID {
+		t.Errorf("the file is of %q, %v", info.ID, err)
 	}
 }
 

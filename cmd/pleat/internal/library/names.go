@@ -32,16 +32,14 @@ func (l *Library) Find(ctx context.Context, id string) (Info, error) {
 	return l.about(ctx, s)
 }
 
-// exact finds a session by its ID, without listing all unless an agent's file is gone.
+// exact finds a session by its ID, if it can without listing all: a file that was listed, or what never had one.
 func (l *Library) exact(ctx context.Context, id string) (Info, bool, error) {
-	if isFileID(id) {
-		f, ok := l.fileNow(id)
-		if !ok {
-			l.scan(sessionlog.Format(id[:len(id)-len("-0123456789")]))
-			f, ok = l.fileNow(id)
-		}
-		if ok {
-			return f.info(), true, nil
+	if f, ok := l.fileNow(id); ok {
+		return f.info(), true, nil
+	}
+	if agent := agentOf(id); agent != "" {
+		if info, err := l.file(agent, id, func(f file) bool { return f.id == id }, func(file) bool { return false }); err == nil {
+			return info, true, nil
 		}
 		return l.listed(ctx, id)
 	}
@@ -70,10 +68,7 @@ func (l *Library) Resolve(ctx context.Context, name string) (info Info, err erro
 	case Last:
 		info, err = l.last(ctx, func(Info) bool { return true })
 	default:
-		info, err = l.fileNamed(name)
-		if errors.Is(err, store.ErrNotFound) && l.o.Store != nil {
-			info, err = l.FindStored(ctx, name)
-		}
+		info, err = l.named(ctx, name)
 		if errors.Is(err, store.ErrNotFound) && strings.Contains(name, " ") { // else every wrong name would have all read
 			info, err = l.titled(ctx, name)
 		}
@@ -98,11 +93,28 @@ func (l *Library) last(ctx context.Context, wanted func(Info) bool) (Info, error
 	return all[i], err
 }
 
-func (l *Library) fileNamed(name string) (Info, error) {
-	f, err := only(l.scan(""), name, func(f file) string { return f.id }, func(f file) bool { return f.id == name },
-		func(f file) bool {
-			return strings.HasPrefix(f.id, name) || len(name) >= 4 && strings.Contains(path.Base(f.name), name)
-		})
+// named finds a file, or a session that only the store has. What has the name goes before what may be meant by it.
+func (l *Library) named(ctx context.Context, name string) (Info, error) {
+	var stored Info
+	failed := error(store.ErrNotFound)
+	if l.o.Store != nil {
+		stored, failed = l.FindStored(ctx, name)
+	}
+	if failed == nil && OwnerOf(stored.Key) == "" && (stored.Key.Session == name || withTenant(stored.Key) == name) {
+		return stored, nil
+	}
+	info, err := l.file(agentOf(name), name, func(f file) bool { return f.id == name }, func(f file) bool {
+		return strings.HasPrefix(f.id, name) || len(name) >= 4 && strings.Contains(path.Base(f.name), name)
+	})
+	if errors.Is(err, store.ErrNotFound) && l.o.Store != nil {
+		return stored, failed
+	}
+	return info, err
+}
+
+// file is the only file of an agent, or of all, that a name means.
+func (l *Library) file(agent sessionlog.Format, name string, has, means func(file) bool) (Info, error) {
+	f, err := only(l.scan(agent), name, func(f file) string { return f.id }, has, means)
 	if err != nil {
 		return Info{}, err
 	}

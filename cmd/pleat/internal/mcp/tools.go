@@ -144,9 +144,11 @@ func about(i library.Info) string {
 		size = "about " + size
 	}
 	parts = append(parts, size)
+	cost := "cost –" // not known
 	if i.USD > 0 {
-		parts = append(parts, fmt.Sprintf("$%.2f", i.USD))
+		cost = fmt.Sprintf("$%.2f", i.USD)
 	}
+	parts = append(parts, cost)
 	if i.Parent != "" {
 		parts = append(parts, "sub-agent of "+i.Parent)
 	}

@@ -167,7 +167,7 @@ func (f *File) read(ctx context.Context, p *term.Console, flags Flags) error {
 	collectFor(p, f.size)
 	tell := p.Progress()
 	defer tell.Done()
-	placed := 0
+	placed, begins := 0, ""
 	place := func() {
 		for all := f.log.Info().Compactions; placed < len(all); placed++ {
 			all[placed].At = f.Count // what is left out does not count
@@ -190,6 +190,10 @@ func (f *File) read(ctx context.Context, p *term.Console, flags Flags) error {
 			}
 			continue
 		}
+		if begins == "" { // as lists have it
+			typed, _ := userwords.TypedText(rec.Message)
+			begins = term.Clip(term.OneLine(typed), 200)
+		}
 		f.asked(rec.Usage, f.Count)
 		if f.Count++; f.size <= keptFile {
 			f.kept = append(f.kept, rec)
@@ -198,7 +202,8 @@ func (f *File) read(ctx context.Context, p *term.Console, flags Flags) error {
 	}
 	place()
 	holdTo(p, f.size, f.Count)
-	if f.Info = f.log.Info(); f.Count == 0 {
+	f.Info = f.log.Info()
+	if f.Info.Title = cmp.Or(f.Info.Title, begins); f.Count == 0 {
 		return fmt.Errorf("read %s: a %s file without messages", f.Name, f.Info.Format)
 	}
 	if told = true; skipped > maxDamage && !flags.Strict {
@@ -345,22 +350,11 @@ func (f *File) AppendTo(ctx context.Context, s *pleat.Session, from int, tell *t
 		if n++; n <= from {
 			continue
 		}
-		bytesHere := rec.Message.Weight()
-		if bytesHere > longMessage && f.kept == nil { // on its own, so that it is freed once it is stored
-			err := flush()
-			if err == nil {
-				err = s.Append(ctx, rec.Message)
-			}
-			if err != nil {
-				return err
-			}
-			continue
-		}
 		batch = append(batch, rec.Message)
 		if f.kept != nil {
 			f.kept[n-1].Message = transcript.Message{} // the session has it now
 		}
-		if size += bytesHere; len(batch) == most || size > bytes {
+		if size += rec.Message.Weight(); len(batch) == most || size > bytes {
 			if err := flush(); err != nil {
 				return err
 			}
@@ -390,19 +384,6 @@ type Source struct {
 	Dir     string `json:"dir,omitempty"`
 	Model   string `json:"model,omitempty"`
 	Damaged int    `json:"damaged_lines"`
-}
-
-// Title is what the session is about: its title, or how it begins.
-func (f *File) Title() string {
-	for rec, err := range f.Records() {
-		if err != nil || f.Info.Title != "" {
-			break
-		}
-		if typed, ok := userwords.TypedText(rec.Message); ok {
-			return term.Clip(term.OneLine(typed), 200)
-		}
-	}
-	return f.Info.Title
 }
 
 // Source identifies this session.

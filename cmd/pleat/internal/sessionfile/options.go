@@ -78,9 +78,6 @@ var formats = []Format{
 	{"prompt", writeViewPrompt},
 }
 
-// longMessage is the size above which a message is stored on its own.
-const longMessage = 4 << 20
-
 // collectFor sets up garbage collection for a session of size bytes, unless the user did.
 // A short command with a small session may leave four times as much garbage as it uses.
 func collectFor(p *term.Console, size int64) {

@@ -138,10 +138,8 @@ func (b *overviewBuilder) message(i int, rec sessionlog.Record) {
 	default:
 		c.System++
 	}
-	if typed, ok := userwords.TypedText(m); ok {
-		if c.Typed++; b.o.Source.Title == "" { // as lists have it
-			b.o.Source.Title = term.Clip(term.OneLine(typed), 200)
-		}
+	if _, typed := userwords.TypedText(m); typed {
+		c.Typed++
 	}
 	before := b.o.Tokens.All
 	for j, blk := range m.Blocks().All() {
@@ -181,7 +179,7 @@ func (b *overviewBuilder) usage(rec sessionlog.Record) {
 func (b *overviewBuilder) spend(r library.Request) float64 {
 	usd, known := r.Cost()
 	b.o.USD, b.o.Recorded = b.o.USD+usd, b.o.Recorded+usd
-	if !known {
+	if !known && !library.IsRehearsal(b.f.of.Session) {
 		b.o.unpriced++
 	}
 	return usd
