@@ -65,13 +65,26 @@ func ledgerOf(steps ...callStep) *ledger.Ledger {
 	return ledger.Of(t)
 }
 
+// stepTest is what is wanted of a ledger of some calls.
+type stepTest struct {
+	name  string
+	steps []callStep
+	want  string
+}
+
+func runSteps(t *testing.T, tests []stepTest, tell func(*ledger.Ledger) []string) {
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := strings.Join(tell(ledgerOf(tt.steps...)), " "); got != tt.want {
+				t.Errorf("got  %s\nwant %s", got, tt.want)
+			}
+		})
+	}
+}
+
 func TestLedgerSupersede(t *testing.T) {
 	part := func(first, limit int) string { return fmt.Sprintf(`,"offset":%d,"limit":%d`, first, limit) }
-	tests := []struct {
-		name  string
-		steps []callStep
-		want  string // superseded_by of each call
-	}{
+	runSteps(t, []stepTest{
 		{"read again", []callStep{readCall("a", ""), readCall("a", "")}, "2 0"},
 		{
 			"read again, unchanged",
@@ -162,18 +175,12 @@ func TestLedgerSupersede(t *testing.T) {
 		{"directory of the call", []callStep{
 			readCall("/w/app/a.go", ""), {"exec_command", `{"cmd":"rm a.go","workdir":"/w/app"}`, ""},
 		}, "2 0"},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			var got []string
-			for _, e := range ledgerOf(tt.steps...).Select(ledger.Filter{}) {
-				got = append(got, fmt.Sprint(e.SupersededBy))
-			}
-			if got := strings.Join(got, " "); got != tt.want {
-				t.Errorf("superseded_by = %s, want %s", got, tt.want)
-			}
-		})
-	}
+	}, func(l *ledger.Ledger) (by []string) {
+		for _, e := range l.Entries {
+			by = append(by, fmt.Sprint(e.SupersededBy))
+		}
+		return by
+	})
 }
 
 // The ledger must bind results to the same calls as the transcript.
@@ -240,11 +247,7 @@ func TestLedgerEntryJSON(t *testing.T) {
 
 // One file is one entry, however it is written and wherever the shell stands.
 func TestLedgerOneFile(t *testing.T) {
-	tests := []struct {
-		name  string
-		steps []callStep
-		want  string // changed files
-	}{
+	runSteps(t, []stepTest{
 		{
 			"a shell that stays",
 			[]callStep{
@@ -321,18 +324,12 @@ func TestLedgerOneFile(t *testing.T) {
 				"ok",
 			},
 		}, `C:\Src\x.go`},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			var got []string
-			for _, s := range ledgerOf(tt.steps...).Changed() {
-				got = append(got, s.Path)
-			}
-			if g := strings.Join(got, " "); g != tt.want {
-				t.Errorf("changed %s, want %s", g, tt.want)
-			}
-		})
-	}
+	}, func(l *ledger.Ledger) (changed []string) {
+		for _, s := range l.Changed() {
+			changed = append(changed, s.Path)
+		}
+		return changed
+	})
 }
 
 // What goes on in the background ends when the agent is told so.
@@ -346,13 +343,9 @@ func TestLedgerBackground(t *testing.T) {
 	claude := build("Command running in background with ID: b1c2. Output is being written to: /tmp/b1c2.output")
 	poll := func(answer string) callStep { return callStep{"write_stdin", `{"session_id":42,"chars":""}`, answer} }
 	output := func(answer string) callStep { return callStep{"TaskOutput", `{"task_id":"b1c2","block":true}`, answer} }
-	tests := []struct {
-		name   string
-		steps  []callStep
-		notice string
-		want   string
-	}{
-		{"goes on", []callStep{codex, poll("Process running with session ID 42\nOutput:\n")}, "", "running"},
+	outcome := func(l *ledger.Ledger) []string { return []string{l.Entry(1).Outcome.String()} }
+	runSteps(t, []stepTest{
+		{"goes on", []callStep{codex, poll("Process running with session ID 42\nOutput:\n")}, "running"},
 		{
 			"ended well",
 			[]callStep{
@@ -360,19 +353,16 @@ func TestLedgerBackground(t *testing.T) {
 				poll("Process running with session ID 42\n"),
 				poll("Process exited with code 0\nOutput:\nok\n"),
 			},
-			"",
 			"ok",
 		},
 		{
 			"failed",
 			[]callStep{codex, poll("Process exited with code 2\nOutput:\nmake: *** [all] Error 2\n")},
-			"",
 			"error",
 		},
 		{
 			"another one's end",
 			[]callStep{codex, {"write_stdin", `{"session_id":43}`, "Process exited with code 2\n"}},
-			"",
 			"running",
 		},
 		{
@@ -383,50 +373,41 @@ func TestLedgerBackground(t *testing.T) {
 					"<retrieval_status>success</retrieval_status>\n\n<task_id>b1c2</task_id>\n\n<status>completed</status>\n\n<exit_code>1</exit_code>\n\n<output>\nx</output>",
 				),
 			},
-			"",
 			"error",
 		},
-		{
-			"asked too early",
-			[]callStep{claude, output("<task_id>b1c2</task_id>\n<status>running</status>")},
-			"",
-			"running",
-		},
+		{"asked too early", []callStep{claude, output("<task_id>b1c2</task_id>\n<status>running</status>")}, "running"},
+	}, outcome)
+	agent := callStep{"Agent", `{"prompt":"look"}`, "Async agent launched successfully.\nagentId: a77 (internal ID)"}
+	for _, tt := range []struct {
+		name         string
+		started      callStep
+		notice, want string
+	}{
 		{
 			"told",
-			[]callStep{claude},
+			claude,
 			"<task-notification>\n<task-id>b1c2</task-id>\n<status>completed</status>\n<summary>Background command \"Build\" completed (exit code 0)</summary>\n</task-notification>",
 			"ok",
 		},
 		{
 			"told that it failed",
-			[]callStep{claude},
+			claude,
 			"<task-notification>\n<task-id>b1c2</task-id>\n<status>failed</status>\n<summary>Background command \"Build\" failed with exit code 2</summary>\n</task-notification>",
 			"error",
 		},
 		{
 			"an agent",
-			[]callStep{
-				{"Agent", `{"prompt":"look"}`, "Async agent launched successfully.\nagentId: a77 (internal ID)"},
-			},
+			agent,
 			"<task-notification>\n<task-id>a77</task-id>\n<status>completed</status>\n</task-notification>",
 			"ok",
 		},
-		{
-			"somebody talks of it",
-			[]callStep{claude},
-			"why is <task-id>b1c2</task-id> <status>failed</status>?",
-			"running",
-		},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			l := ledgerOf(tt.steps...)
-			l.Add(100, transcript.User(tt.notice))
-			if got := l.Entry(1).Outcome.String(); got != tt.want {
-				t.Errorf("%s, want %s: %+v", got, tt.want, l.Entry(1).ResultFacts)
-			}
-		})
+		{"somebody talks of it", claude, "why is <task-id>b1c2</task-id> <status>failed</status>?", "running"},
+	} {
+		l := ledgerOf(tt.started)
+		l.Add(100, transcript.User(tt.notice))
+		if got := outcome(l)[0]; got != tt.want {
+			t.Errorf("%s: %s, want %s: %+v", tt.name, got, tt.want, l.Entry(1).ResultFacts)
+		}
 	}
 }
 

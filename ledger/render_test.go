@@ -333,96 +333,86 @@ func TestLedgerRemovedDirs(t *testing.T) {
 	in := func(dir, command string) callStep {
 		return callStep{"exec_command", fmt.Sprintf(`{"cmd":%q,"workdir":%q}`, command, dir), ""}
 	}
-	tests := []struct {
-		name  string
-		steps []callStep
-		want  string
-	}{
-		{"relative", []callStep{writeCall("d/a.go"), bashCall("rm -rf d", "")}, "delete d/a.go, delete d"},
+	runSteps(t, []stepTest{
+		{"relative", []callStep{writeCall("d/a.go"), bashCall("rm -rf d", "")}, "delete d/a.go delete d"},
 		{
 			"a slash at the end",
 			[]callStep{writeCall("./d/a.go"), bashCall("rm -r ./d/", "")},
-			"delete ./d/a.go, delete ./d/",
+			"delete ./d/a.go delete ./d/",
 		},
-		{"all in it", []callStep{writeCall("d/a.go"), bashCall("rm -rf d/*", "")}, "delete d/a.go, delete d/*"},
-		{"deep", []callStep{writeCall("d/e/f/a.go"), bashCall("rm -rf d", "")}, "delete d/e/f/a.go, delete d"},
+		{"all in it", []callStep{writeCall("d/a.go"), bashCall("rm -rf d/*", "")}, "delete d/a.go delete d/*"},
+		{"deep", []callStep{writeCall("d/e/f/a.go"), bashCall("rm -rf d", "")}, "delete d/e/f/a.go delete d"},
 		{
 			"absolute file, relative directory",
 			[]callStep{writeCall("/w/app/d/a.go"), writeCall("/w/app/d/e/b.go"), bashCall("rm -rf d", "")},
-			"delete /w/app/d/a.go, delete /w/app/d/e/b.go, delete d",
+			"delete /w/app/d/a.go delete /w/app/d/e/b.go delete d",
 		},
 		{
 			"absolute file, directory of the call",
 			[]callStep{writeCall("/w/app/d/a.go"), in("/w/app", "rm -rf d")},
-			"delete /w/app/d/a.go, delete d",
+			"delete /w/app/d/a.go delete d",
 		},
 		{
 			"absolute file, after cd",
 			[]callStep{writeCall("/w/app/d/a.go"), bashCall("cd /w/app && rm -rf d", "")},
-			"delete /w/app/d/a.go, delete d",
+			"delete /w/app/d/a.go delete d",
 		},
 		{
 			"both absolute",
 			[]callStep{writeCall("/w/app/d/a.go"), bashCall("rm -rf /w/app/d", "")},
-			"delete /w/app/d/a.go, delete /w/app/d",
+			"delete /w/app/d/a.go delete /w/app/d",
 		},
 		{
 			"absolute directory, root known",
 			[]callStep{in("/w/app", "cat x.go"), writeCall("d/a.go"), bashCall("rm -rf /w/app/d", "")},
-			"delete d/a.go, delete /w/app/d",
+			"delete d/a.go delete /w/app/d",
 		},
 		{
 			"two places could be meant",
 			[]callStep{writeCall("/w/one/d/a.go"), writeCall("/w/two/d/b.go"), bashCall("rm -rf d", "")},
-			"create /w/one/d/a.go, create /w/two/d/b.go, delete d",
+			"create /w/one/d/a.go create /w/two/d/b.go delete d",
 		},
 		{
 			"elsewhere",
 			[]callStep{writeCall("/w/app/d/a.go"), bashCall("rm -rf /tmp/d", "")},
-			"create /w/app/d/a.go, delete /tmp/d",
+			"create /w/app/d/a.go delete /tmp/d",
 		},
 		{
 			"a longer name",
 			[]callStep{writeCall("/w/dd/a.go"), writeCall("dist2/b.go"), bashCall("rm -rf d dist", "")},
-			"create /w/dd/a.go, create dist2/b.go, delete d, delete dist",
+			"create /w/dd/a.go create dist2/b.go delete d delete dist",
 		},
 		{
 			"the directory is made anew",
 			[]callStep{writeCall("d/a.go"), bashCall("rm -rf d && mkdir d", "")},
-			"delete d/a.go, edit d",
+			"delete d/a.go edit d",
 		},
 		{
 			"the file is made anew",
 			[]callStep{writeCall("/w/d/a.go"), bashCall("rm -rf d", ""), writeCall("/w/d/a.go")},
-			"create /w/d/a.go, delete d",
+			"create /w/d/a.go delete d",
 		},
 		{
 			"made and removed by one call",
 			[]callStep{bashCall("mkdir d && touch d/a.go && rm -rf d", "")},
-			"delete d, delete d/a.go",
+			"delete d delete d/a.go",
 		},
 		{
 			"removed, then made by one call",
 			[]callStep{writeCall("d/a.go"), bashCall("rm -rf d && touch d/a.go", "")},
-			"create d/a.go, delete d",
+			"create d/a.go delete d",
 		},
 		{
 			"the removal failed",
 			[]callStep{writeCall("d/a.go"), bashCall("rm -rf d", "!Exit code 1\nrm: d: Permission denied")},
 			"create d/a.go",
 		},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			var got []string
-			for _, s := range ledgerOf(tt.steps...).Changed() {
-				got = append(got, s.State.String()+" "+s.Path)
-			}
-			if got := strings.Join(got, ", "); got != tt.want {
-				t.Errorf("got  %s\nwant %s", got, tt.want)
-			}
-		})
-	}
+	}, func(l *ledger.Ledger) (states []string) {
+		for _, s := range l.Changed() {
+			states = append(states, s.State.String(), s.Path)
+		}
+		return states
+	})
 }
 
 func count(text string) int { return tokens.NewTokenizer(model.Model{}, nil).CountText(text) }
