@@ -52,7 +52,7 @@ func salvage(text []byte) []byte {
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; c {
 		case '"':
-			i = stringEnd(text, i)
+			i = jsonspan.StringEnd(text, i)
 		case '{', '[':
 			if len(stack) == 0 && c == '[' {
 				deepest = 3
@@ -74,20 +74,6 @@ func salvage(text []byte) []byte {
 	}
 	slices.Reverse(closing)
 	return slices.Concat(text[:safe], closing)
-}
-
-// stringEnd returns the offset of the quote that ends the string that begins at i, or the
-// last offset of the text.
-func stringEnd(text []byte, i int) int {
-	for i++; i < len(text); i++ {
-		switch text[i] {
-		case '\\':
-			i++
-		case '"':
-			return i
-		}
-	}
-	return len(text) - 1
 }
 
 // openLines prepares a file of lines. Where each line is a document it reads only the

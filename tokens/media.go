@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/pleat-dev/pleat/internal/jsonspan"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -133,7 +134,7 @@ func (t *Tokenizer) opaque(raw string) int {
 			break
 		}
 		start := i + open + 1
-		end := stringEnd(raw, start)
+		end := jsonspan.StringEnd(raw, start-1)
 		if data := raw[start:end]; len(data) >= minBlob {
 			if tokens, ok := t.blob(data); ok {
 				n += t.scale(t.counter.Count(raw[from:start])) + tokens
@@ -143,21 +144,6 @@ func (t *Tokenizer) opaque(raw string) int {
 		i = min(end+1, len(raw))
 	}
 	return n + t.scale(t.counter.Count(raw[from:]))
-}
-
-// stringEnd returns the place of the quote that ends the string beginning at i.
-func stringEnd(raw string, i int) int {
-	for i < len(raw) {
-		at := strings.IndexAny(raw[i:], `"\`)
-		if at < 0 {
-			break
-		}
-		if i += at; raw[i] == '"' {
-			return i
-		}
-		i += 2
-	}
-	return len(raw)
 }
 
 // blob counts a string that is data, by what its first bytes say it is.

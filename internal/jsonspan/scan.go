@@ -62,6 +62,17 @@ func scanString(data []byte, i int) (int, string) {
 	}
 }
 
+// StringEnd returns the offset of the quote that ends the string that begins at text[i], the length of the
+// text if none does. It takes any text, damaged or not.
+func StringEnd[T string | []byte](text T, i int) int {
+	for i++; i < len(text) && text[i] != '"'; i++ {
+		if text[i] == '\\' {
+			i++
+		}
+	}
+	return min(i, len(text))
+}
+
 // scanTail is scanString for the last bytes of a text, less than a word.
 func scanTail(data []byte, i int) (int, string) {
 	for i < len(data) {
