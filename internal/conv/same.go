@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 	"unsafe"
 
+	"github.com/pleat-dev/pleat/internal/annotate"
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -50,7 +51,8 @@ func SaidIn(m transcript.Message, i int) Said {
 		if kind != transcript.KindThinking && !emptyBeside(kind, s.Bytes, m.Blocks().Len()) {
 			tool := text.OneLine(s.Name, 80) // as the ledger names it
 			at := transcript.BlockRef{Message: i, Block: k}
-			cleared := isCleared(m.Blocks().At(k))
+			txt := strings.TrimSpace(transcript.BlockText(m.Blocks().At(k)))
+			cleared := kind == transcript.KindToolResult && annotate.Cleared(txt)
 			if call, ok := m.Blocks().At(k).(transcript.ToolCall); ok {
 				s.Hash = inputHash(call.Input.String())
 			}
@@ -58,6 +60,13 @@ func SaidIn(m transcript.Message, i int) Said {
 		}
 	}
 	return out
+}
+
+// Cleared reports whether a message is an earlier one whose results a client has cleared since.
+func Cleared(was, now transcript.Message) bool {
+	said := SaidIn(now, 0)
+	more, same := SaidIn(was, 0).Has(said, How{})
+	return same && len(more) == 0 && slices.ContainsFunc(said.blocks, func(b spoken) bool { return b.cleared })
 }
 
 // inputHash is the hash of a call's input, the same for the same JSON object.
