@@ -1,4 +1,4 @@
-package sessionlog
+package sessionlog_test
 
 import (
 	"encoding/json"
@@ -7,9 +7,32 @@ import (
 	"testing"
 
 	"github.com/pleat-dev/pleat/internal/annotate"
+	"github.com/pleat-dev/pleat/sessionlog"
 	"github.com/pleat-dev/pleat/transcript"
 	"github.com/pleat-dev/pleat/userwords"
 )
+
+// read returns the messages of a session and what the log says of it.
+func read(t *testing.T, data string) (msgs []transcript.Message, info sessionlog.Info) {
+	t.Helper()
+	log, err := sessionlog.Open(strings.NewReader(data), nil)
+	must(t, err)
+	for rec, err := range log.Records() {
+		must(t, err)
+		msgs = append(msgs, rec.Message)
+	}
+	return msgs, log.Info()
+}
+
+// words are those of the people in a session.
+func words(msgs []transcript.Message) *userwords.Words {
+	var w userwords.Words
+	var before annotate.State
+	for i, m := range msgs {
+		w.Hear(i, m, annotate.Message(m, &before))
+	}
+	return &w
+}
 
 // What a Claude Code log says of where a message came from decides, in the line or in the
 // attachment that holds a text which waited.
@@ -29,17 +52,14 @@ func TestClaudeOrigin(t *testing.T) {
 		waited(`,"origin":{"kind":"human"}`): unknown,
 		waited(`,"origin":{"kind":"channel","server":"chat"}`): injected,
 	} {
-		log, err := Open(strings.NewReader(`{"uuid":"u1","sessionId":"s"`+line), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for rec, err := range log.Records() {
-			if err != nil || rec.Message.Origin() != want || rec.Message.Text() != "push" {
-				t.Errorf("%s gives %q of %v (%v), want %v", line, rec.Message.Text(), rec.Message.Origin(), err, want)
+		msgs, info := read(t, `{"uuid":"u1","sessionId":"s"`+line)
+		for _, m := range msgs {
+			if m.Origin() != want || m.Text() != "push" {
+				t.Errorf("%s gives %q of %v, want %v", line, m.Text(), m.Origin(), want)
 			}
 		}
-		if log.info.Format != ClaudeCode {
-			t.Errorf("%s is read as %v", line, log.info.Format)
+		if info.Format != sessionlog.ClaudeCode {
+			t.Errorf("%s is read as %v", line, info.Format)
 		}
 	}
 }
@@ -52,14 +72,11 @@ func TestCopilotOrigin(t *testing.T) {
 		`"content":"<tick>never</tick>","source":"skill-x"`:                                    transcript.OriginInjected,
 		`"content":"<tick>never</tick>"`:                                                       transcript.OriginUnknown,
 	} {
-		log, err := Open(strings.NewReader(`{"type":"session.start","data":{"sessionId":"s"}}`+"\n"+
-			`{"type":"user.message","data":{`+data+`}}`+"\n"), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for rec, err := range log.Records() {
-			if m := rec.Message; err != nil || strings.Contains(m.Text(), "never") && m.Origin() != want {
-				t.Errorf("%s is of %v, want %v (%v)", data, m.Origin(), want, err)
+		msgs, _ := read(t, `{"type":"session.start","data":{"sessionId":"s"}}`+"\n"+
+			`{"type":"user.message","data":{`+data+`}}`+"\n")
+		for _, m := range msgs {
+			if strings.Contains(m.Text(), "never") && m.Origin() != want {
+				t.Errorf("%s is of %v, want %v", data, m.Origin(), want)
 			}
 		}
 	}
@@ -74,16 +91,10 @@ func TestResultsOfTwoAnswers(t *testing.T) {
 {"type":"user","uuid":"4","parentUuid":"3","message":{"role":"user","content":[` +
 		`{"type":"tool_result","tool_use_id":"t2","content":"y"},{"type":"tool_result","tool_use_id":"t3","content":"z"}]}}
 `
-	l, err := Open(strings.NewReader(log), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	msgs, _ := read(t, log)
 	var order []string
-	for rec, err := range l.Records() {
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, b := range rec.Message.Blocks().All() {
+	for _, m := range msgs {
+		for _, b := range m.Blocks().All() {
 			switch b := b.(type) {
 			case transcript.ToolCall:
 				order = append(order, "call "+b.ID)
@@ -112,25 +123,15 @@ func TestClaudeRefusals(t *testing.T) {
 		{"Task", refused, false},
 		{"Bash", "Exit code 1\\n" + refused, false},
 	} {
-		log, err := Open(strings.NewReader(`{"type":"assistant","uuid":"1","sessionId":"s","message":{"role":"assistant",`+
+		msgs, _ := read(t, `{"type":"assistant","uuid":"1","sessionId":"s","message":{"role":"assistant",`+
 			`"content":[{"type":"tool_use","id":"t","name":"`+tt.tool+`","input":{}}]}}
 {"type":"user","uuid":"2","parentUuid":"1","sessionId":"s","message":{"role":"user","content":[`+
-			`{"type":"tool_result","tool_use_id":"t","is_error":true,"content":"`+tt.result+`"}]}}`), nil)
-		if err != nil {
-			t.Fatal(err)
+			`{"type":"tool_result","tool_use_id":"t","is_error":true,"content":"`+tt.result+`"}]}}`)
+		w := words(msgs)
+		for i, m := range msgs {
+			msgs[i] = m.WithOrigin(transcript.OriginUnknown)
 		}
-		var w, wire userwords.Words
-		var before, wireBefore annotate.State
-		n := 0
-		for rec, err := range log.Records() {
-			if err != nil {
-				t.Fatal(err)
-			}
-			w.Hear(n, rec.Message, annotate.Message(rec.Message, &before))
-			unknown := rec.Message.WithOrigin(transcript.OriginUnknown)
-			wire.Hear(n, unknown, annotate.Message(unknown, &wireBefore))
-			n++
-		}
+		wire := words(msgs)
 		if said := w.Said(); len(said) > 0 != tt.said || tt.said && said[0].Text != "never push" || len(wire.Said()) > 0 {
 			t.Errorf("%s answers %q: %v, without a log %v", tt.tool, tt.result, said, wire.Said())
 		}
@@ -167,22 +168,10 @@ func TestClineOrigin(t *testing.T) {
 			content = append(content, map[string]string{"type": "text", "text": text})
 		}
 		list, _ := json.Marshal(content)
-		log, err := Open(strings.NewReader(`{"sessionId":"c","messages":[`+
+		msgs, _ := read(t, `{"sessionId":"c","messages":[`+
 			`{"ts":1,"role":"assistant","content":"<read_file>\n<path>a</path>\n</read_file>"},`+
-			`{"ts":2,"role":"user","content":`+string(list)+`}]}`), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var w userwords.Words
-		var before annotate.State
-		n := 0
-		for rec, err := range log.Records() {
-			if err != nil {
-				t.Fatal(err)
-			}
-			w.Hear(n, rec.Message, annotate.Message(rec.Message, &before))
-			n++
-		}
+			`{"ts":2,"role":"user","content":`+string(list)+`}]}`)
+		w := words(msgs)
 		typed := ""
 		for _, s := range w.Said() {
 			typed += s.Text
