@@ -35,7 +35,7 @@ var imports = map[string][]string{
 	"internal/glob":     {},
 	"internal/clue":     {},
 
-	"model":  {"internal/text", "transcript"},
+	"model":  {"internal/jsonspan", "internal/text", "transcript"},
 	"search": {"internal/text"},
 
 	"internal/order": {"transcript"},
@@ -51,7 +51,9 @@ var imports = map[string][]string{
 	},
 	"ledger":             {"internal/client", "internal/text", "ledger/toolcall", "transcript"},
 	"internal/filestate": {"internal/annotate", "internal/text", "ledger", "ledger/toolcall", "transcript"},
-	"userwords":          {"internal/annotate", "internal/client", "internal/fence", "internal/text", "transcript"},
+	"userwords": {
+		"internal/annotate", "internal/client", "internal/fence", "internal/jsonspan", "internal/text", "transcript",
+	},
 
 	"internal/conv": {
 		"internal/fence", "internal/annotate", "internal/text", "ledger", "ledger/toolcall", "store", "tokens", "transcript", "userwords",

@@ -3,10 +3,10 @@ package model
 import (
 	"bytes"
 	"cmp"
-	"encoding/json"
 	"slices"
-	"strconv"
 	"strings"
+
+	"github.com/pleat-dev/pleat/internal/jsonspan"
 )
 
 // errorBody is what the error bodies of the providers have in common. No two agree on
@@ -41,8 +41,8 @@ func parseErrorBody(body []byte) errorBody {
 	if len(body) == 0 {
 		return errorBody{empty: true}
 	}
-	var v any
-	if json.Unmarshal(body, &v) != nil {
+	v := jsonspan.Value(body)
+	if v.Valid(jsonspan.Invalid) != nil {
 		return errorBody{message: string(body)}
 	}
 	var eb errorBody
@@ -84,71 +84,50 @@ func sseData(body []byte) []byte {
 //	{"message":…}, {"Message":…}, {"detail":…}, {"object":"error",…}    gateways
 //
 // Inner objects win over outer ones; depth bounds hostile nesting.
-func (eb *errorBody) read(v any, depth int) {
-	if depth > 4 {
+func (eb *errorBody) read(v jsonspan.Value, depth int) {
+	if depth > 5 {
 		return
 	}
-	switch v := v.(type) {
-	case string:
-		firstOf(&eb.message, v)
-	case []any:
-		if len(v) > 0 {
-			eb.read(v[0], depth+1)
-		}
-	case map[string]any:
+	switch v.Kind() {
+	case jsonspan.String:
+		firstOf(&eb.message, v.Text())
+	case jsonspan.Array:
+		eb.read(v.Get(0), depth+1)
+	case jsonspan.Object:
 		for _, wrapper := range [...]string{"response", "error", "errors"} {
-			if inner, ok := v[wrapper]; ok {
-				eb.read(inner, depth+1)
-			}
+			eb.read(v.Get(wrapper), depth+1)
 		}
 		eb.fields(v, depth)
 	}
 }
 
-func (eb *errorBody) fields(v map[string]any, depth int) {
+func (eb *errorBody) fields(v jsonspan.Value, depth int) {
 	for _, key := range [...]string{"message", "Message", "detail", "msg", "error_message"} {
-		switch m := v[key].(type) {
-		case string:
-			firstOf(&eb.message, m)
-		case []any, map[string]any: // FastAPI: a list of {"msg":…}
-			eb.read(m, depth+1)
-		}
+		eb.read(v.Get(key), depth+1) // FastAPI: a list of {"msg":…}
 	}
-	if t := scalarText(v["type"]); t != "error" && !strings.HasPrefix(t, "response.") {
+	if t := scalarText(v.Get("type")); t != "error" && !strings.HasPrefix(t, "response.") {
 		firstOf(&eb.typ, t)
 	}
-	firstOf(&eb.typ, scalarText(v["__type"]))
-	firstOf(&eb.code, scalarText(v["code"]))
-	firstOf(&eb.param, scalarText(v["param"]))
-	firstOf(&eb.status, scalarText(v["status"]))
-	firstOf(&eb.request, scalarText(v["request_id"]))
-	firstInt(&eb.used, v["n_prompt_tokens"])
-	firstInt(&eb.limit, v["n_ctx"])
-	switch d := v["details"].(type) {
-	case map[string]any: // Anthropic
-		if c := scalarText(d["error_code"]); c != "" {
-			eb.code = c
-		}
-	case []any: // Gemini
-		for _, e := range d {
-			if m, ok := e.(map[string]any); ok {
-				firstOf(&eb.delay, scalarText(m["retryDelay"]))
-			}
-		}
+	firstOf(&eb.typ, scalarText(v.Get("__type")))
+	firstOf(&eb.code, scalarText(v.Get("code")))
+	firstOf(&eb.param, scalarText(v.Get("param")))
+	firstOf(&eb.status, scalarText(v.Get("status")))
+	firstOf(&eb.request, scalarText(v.Get("request_id")))
+	firstInt(&eb.used, v.Get("n_prompt_tokens"))
+	firstInt(&eb.limit, v.Get("n_ctx"))
+	details := v.Get("details")
+	eb.code = cmp.Or(scalarText(details.Get("error_code")), eb.code) // Anthropic
+	for e := range details.Elements() {                              // Gemini
+		firstOf(&eb.delay, scalarText(jsonspan.Value(e.Of(details)).Get("retryDelay")))
 	}
-	if meta, ok := v["metadata"].(map[string]any); ok { // OpenRouter wraps the real error
-		eb.wrapped(scalarText(meta["raw"]), depth)
-	}
+	eb.wrapped(scalarText(v.Get("metadata", "raw")), depth) // OpenRouter wraps the real error
 }
 
 // wrapped takes over an error that a gateway put into its own as text.
 func (eb *errorBody) wrapped(raw string, depth int) {
-	if raw == "" {
-		return
-	}
 	firstOf(&eb.extra, raw)
-	var v any
-	if json.Unmarshal([]byte(raw), &v) != nil {
+	v := jsonspan.Value(raw)
+	if v.Valid(jsonspan.Invalid) != nil {
 		return
 	}
 	var inner errorBody
@@ -164,19 +143,16 @@ func firstOf(field *string, value string) {
 	}
 }
 
-func firstInt(field *int, v any) {
-	if f, ok := v.(float64); ok && *field == 0 && f >= 1 && f <= maxTokens {
-		*field = int(f)
+func firstInt(field *int, v jsonspan.Value) {
+	if n := v.Int(); *field == 0 && n >= 1 && n <= maxTokens {
+		*field = n
 	}
 }
 
 // scalarText reads a value that is a string with some providers and a number with others.
-func scalarText(v any) string {
-	switch v := v.(type) {
-	case string:
-		return v
-	case float64:
-		return strconv.FormatFloat(v, 'f', -1, 64)
+func scalarText(v jsonspan.Value) string {
+	if v.Kind() == jsonspan.Number {
+		return string(v)
 	}
-	return ""
+	return v.Text()
 }

@@ -2,11 +2,11 @@ package userwords
 
 import (
 	"cmp"
-	"encoding/json"
 	"slices"
 	"strings"
 
 	"github.com/pleat-dev/pleat/internal/client"
+	"github.com/pleat-dev/pleat/internal/jsonspan"
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -59,23 +59,21 @@ func (t *taskReader) call(i int, b transcript.ToolCall) {
 	if client.Of(b.Name) != client.Todo || b.Input.Size() > maxTaskInput {
 		return
 	}
-	var in taskInput
-	if json.Unmarshal([]byte(b.Input.String()), &in) != nil {
+	in := jsonspan.Value(b.Input.String())
+	if in.Valid(jsonspan.Object) != nil {
 		return
 	}
 	next := t.state
 	switch client.Plain(b.Name) {
 	case "exitplanmode":
-		if in.Plan == nil && in.Summary == "" {
+		plan := firstText(in, "plan", "summary")
+		if plan == "" {
 			return
-		}
-		var plan string
-		if json.Unmarshal(in.Plan, &plan) != nil || plan == "" {
-			plan = in.Summary
 		}
 		next.Plan, next.PlanMessage = plan, i
 	case "taskcreate":
-		next.Items = append(slices.Clip(next.Items), TaskItem{Text: in.Subject, Status: TaskOpen, call: b.ID})
+		made := TaskItem{Text: in.Get("subject").Text(), Status: TaskOpen, call: b.ID}
+		next.Items = append(slices.Clip(next.Items), made)
 		next.Message, next.Tool, next.Explanation = i, b.Name, ""
 	case "taskupdate":
 		items, ok := updateTask(next.Items, in)
@@ -84,11 +82,11 @@ func (t *taskReader) call(i int, b transcript.ToolCall) {
 		}
 		next.Items, next.Message, next.Tool = items, i, b.Name
 	default:
-		items, ok := in.list()
+		items, ok := taskList(in)
 		if !ok {
 			return
 		}
-		next.Items, next.Message, next.Tool, next.Explanation = items, i, b.Name, in.Explanation
+		next.Items, next.Message, next.Tool, next.Explanation = items, i, b.Name, in.Get("explanation").Text()
 	}
 	if t.wait == "" { // of parallel calls the state before the first is kept
 		t.before = t.state
@@ -111,68 +109,37 @@ func (t *taskReader) result(r transcript.ToolResult) {
 	}
 }
 
-// taskInput is the union of the tools' arguments.
-type taskInput struct {
-	Todos       json.RawMessage `json:"todos"` // list, or a Markdown check list
-	TodoList    json.RawMessage `json:"todoList"`
-	Items       json.RawMessage `json:"items"`
-	Plan        json.RawMessage `json:"plan"` // list of steps, or prose
-	Summary     string          `json:"summary"`
-	Explanation string          `json:"explanation"`
-	Subject     string          `json:"subject"`
-	TaskID      flexible        `json:"taskId"`
-	Status      string          `json:"status"`
-}
-
-type taskEntry struct {
-	ID          flexible `json:"id"`
-	Content     string   `json:"content"`
-	Step        string   `json:"step"`
-	Title       string   `json:"title"`
-	Text        string   `json:"text"`
-	Task        string   `json:"task"`
-	Subject     string   `json:"subject"`
-	Description string   `json:"description"`
-	Status      string   `json:"status"`
-}
-
-// flexible is a string that some clients write as a number.
-type flexible string
-
-func (f *flexible) UnmarshalJSON(data []byte) error {
-	var s string
-	if json.Unmarshal(data, &s) != nil {
-		s = string(data)
+// firstText is the text of the first of the members that has one.
+func firstText(v jsonspan.Value, names ...string) string {
+	for _, name := range names {
+		if s := v.Get(name).Text(); s != "" {
+			return s
+		}
 	}
-	*f = flexible(s)
-	return nil
+	return ""
 }
 
-// list reads the tasks wherever the tool puts them; ok is false if there is no list.
-func (in taskInput) list() (items []TaskItem, ok bool) {
-	for _, raw := range []json.RawMessage{in.Todos, in.TodoList, in.Plan, in.Items} {
-		if len(raw) == 0 {
-			continue
-		}
-		var text string
-		if json.Unmarshal(raw, &text) == nil {
-			if raw[0] != 'n' { // null
-				return checkList(text), true
+// idOf reads an id, which some clients write as a number.
+func idOf(v jsonspan.Value) string { return cmp.Or(v.Text(), string(v)) }
+
+// taskList reads the tasks, or a Markdown check list of them, wherever the tool puts them; ok is false if there is
+// no list.
+func taskList(in jsonspan.Value) (items []TaskItem, ok bool) {
+	for _, name := range []string{"todos", "todoList", "plan", "items"} {
+		switch list := in.Get(name); list.Kind() {
+		case jsonspan.String:
+			return checkList(list.Text()), true
+		case jsonspan.Array:
+			for elem := range list.Elements() {
+				e := jsonspan.Value(elem.Of(list))
+				it := TaskItem{ID: idOf(e.Get("id")), Status: taskStatus(e.Get("status").Text())}
+				it.Text = firstText(e, "content", "step", "title", "text", "task", "subject", "description")
+				if it.Text != "" {
+					items = append(items, it)
+				}
 			}
-			continue
+			return items, true
 		}
-		var entries []taskEntry
-		if json.Unmarshal(raw, &entries) != nil {
-			continue
-		}
-		for _, e := range entries {
-			it := TaskItem{ID: string(e.ID), Status: taskStatus(e.Status)}
-			it.Text = cmp.Or(e.Content, e.Step, e.Title, e.Text, e.Task, e.Subject, e.Description)
-			if it.Text != "" {
-				items = append(items, it)
-			}
-		}
-		return items, true
 	}
 	return nil, false
 }
@@ -211,16 +178,17 @@ func checkList(text string) []TaskItem {
 }
 
 // updateTask changes one task; the list is copied, because the old one may come back.
-func updateTask(list []TaskItem, in taskInput) ([]TaskItem, bool) {
-	k := slices.IndexFunc(list, func(it TaskItem) bool { return it.ID == string(in.TaskID) })
-	if k < 0 || in.TaskID == "" {
+func updateTask(list []TaskItem, in jsonspan.Value) ([]TaskItem, bool) {
+	id := idOf(in.Get("taskId"))
+	k := slices.IndexFunc(list, func(it TaskItem) bool { return it.ID == id })
+	if k < 0 || id == "" {
 		return nil, false
 	}
 	items := slices.Clone(list)
-	if in.Status != "" {
-		items[k].Status = taskStatus(in.Status)
+	if status := in.Get("status").Text(); status != "" {
+		items[k].Status = taskStatus(status)
 	}
-	items[k].Text = cmp.Or(in.Subject, items[k].Text)
+	items[k].Text = cmp.Or(in.Get("subject").Text(), items[k].Text)
 	return items, true
 }
 
