@@ -83,22 +83,8 @@ func (t *classTable) at(b []byte, i int) (class, int) {
 	return t.atMultibyte(b, i)
 }
 
-// atMultibyte is at for a byte that is not ASCII. Characters of two and three
-// bytes, the usual ones, are decoded here; the utf8 package does the others and
-// all that is not valid.
+// atMultibyte is at for a byte that is not ASCII.
 func (t *classTable) atMultibyte(b []byte, i int) (class, int) {
-	if i+2 < len(b) {
-		b0, b1, b2 := b[i], b[i+1], b[i+2]
-		switch {
-		case b0&0xF0 == 0xE0 && b1&0xC0 == 0x80 && b2&0xC0 == 0x80:
-			r := uint32(b0&0x0F)<<12 | uint32(b1&0x3F)<<6 | uint32(b2&0x3F)
-			if r >= 0x800 && r&0xF800 != 0xD800 { // neither overlong nor a surrogate
-				return t[r], 3
-			}
-		case b0 >= 0xC2 && b0 <= 0xDF && b1&0xC0 == 0x80:
-			return t[uint32(b0&0x1F)<<6|uint32(b1&0x3F)], 2
-		}
-	}
 	r, size := utf8.DecodeRune(b[i:])
 	if r == utf8.RuneError && size <= 1 {
 		return symbol, 1
