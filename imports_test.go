@@ -40,7 +40,7 @@ var imports = map[string][]string{
 
 	"internal/order": {"transcript"},
 
-	"tokens": {"internal/bpe", "internal/jsonspan", "model", "transcript"},
+	"tokens": {"internal/bpe", "internal/jsonspan", "internal/text", "model", "transcript"},
 	"store":  {"search", "transcript"},
 
 	"internal/annotate": {"internal/client", "internal/text", "transcript"},

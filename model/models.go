@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/pleat-dev/pleat/internal/text"
 )
 
 // Model is what is known of a model: sizes, prices and rules. Rows come from a table
@@ -222,23 +224,16 @@ func continuesModel(row, rest string) bool {
 	default:
 		return false
 	}
-	if last := row[len(row)-1]; last < '0' || last > '9' {
-		return rest != ""
-	}
-	n := 0
-	for n < len(rest) && rest[n] >= '0' && rest[n] <= '9' {
-		n++
-	}
-	return rest != "" && (n == 0 || n > 2)
+	n := text.DigitsEnd(rest, 0)
+	return rest != "" && (n == 0 || n > 2 || !text.IsDigitByte(row[len(row)-1]))
 }
 
 // sameModel reports whether the rest of a name only says when or how the same model is
 // served: dates, versions of a deployment, sizes of its window.
 func sameModel(rest string) bool {
 	for part := range strings.FieldsFuncSeq(rest, func(r rune) bool { return strings.ContainsRune("-@:[]", r) }) {
-		digits := strings.Trim(part, "0123456789") == ""
 		switch {
-		case digits, part == "latest", part == "preview", part == "thinking", part == "1m":
+		case text.IsDigits(part), part == "latest", part == "preview", part == "thinking", part == "1m":
 		case part[0] == 'v' && strings.Trim(part[1:], "0123456789") == "":
 		default:
 			return false

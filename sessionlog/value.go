@@ -33,17 +33,18 @@ func (v value) indexed(buf []member) value {
 	return v
 }
 
-// find is where a member is. Of equal names the last counts.
-func (v value) find(name string) (jsonspan.Span, bool) {
+// find is where a member is, the zero span if there is none. Of equal names the last counts.
+func (v value) find(name string) (at jsonspan.Span) {
 	if v.members == nil {
-		return v.b.Find(name)
+		at, _ = v.b.Find(name)
+		return at
 	}
 	for _, m := range slices.Backward(v.members) {
 		if jsonspan.KeyIs(v.b, m.key, name) {
-			return m.value, true
+			return m.value
 		}
 	}
-	return jsonspan.Span{}, false
+	return at
 }
 
 // parse checks that b is one JSON value.
@@ -68,12 +69,7 @@ func (v value) isTrue() bool   { return v.b.Kind() == jsonspan.True }
 // raw is a copy of the text, which outlives the buffer that the value was read into.
 func (v value) raw() string { return string(v.b) }
 
-func (v value) str() string {
-	if !v.isString() {
-		return ""
-	}
-	return transcript.Literal(v.raw()).String()
-}
+func (v value) str() string { return v.b.Text() }
 
 // is reports whether the value is the given string, without making one.
 func (v value) is(s string) bool {
@@ -111,21 +107,14 @@ func (v value) list() iter.Seq[value] {
 // get follows member names inwards. Of equal names the last counts.
 func (v value) get(path ...string) value {
 	for _, name := range path {
-		at, ok := v.find(name)
-		if !ok {
-			return value{}
-		}
-		v = v.sub(at)
+		v = v.sub(v.find(name))
 	}
 	return v
 }
 
 // at returns element i of an array.
 func (v value) at(i int) value {
-	at, ok := v.b.Find(i)
-	if !ok {
-		return value{}
-	}
+	at, _ := v.b.Find(i)
 	return v.sub(at)
 }
 

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/pleat-dev/pleat/internal/jsonspan"
+	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -79,8 +80,7 @@ func pdfPages(data string) int {
 
 // isPicture recognises PNG, JPEG, GIF and RIFF by the base64 of their first bytes.
 func isPicture(data string) bool {
-	begins := func(magic string) bool { return strings.HasPrefix(data, magic) }
-	return slices.ContainsFunc([]string{"iVBORw0KGgo", "/9j/", "R0lGOD", "UklGR"}, begins)
+	return text.HasAnyPrefix(data, "iVBORw0KGgo", "/9j/", "R0lGOD", "UklGR")
 }
 
 // dataURL returns the data of a data URL; any other string as it is.
@@ -109,13 +109,8 @@ const referencedTokens = 6000
 
 // referenced adds what an opaque block stands for without containing it.
 func (t *Tokenizer) referenced(b transcript.Opaque) int {
-	switch b.Type {
-	case "document", "file", "input_file", "container_upload":
-	default:
-		return 0
-	}
-	names := func(member string) bool { return strings.Contains(b.Raw, member) }
-	if len(b.Raw) < 4096 && slices.ContainsFunc([]string{`"file_id"`, `"url"`, `"file_url"`}, names) {
+	document := slices.Contains([]string{"document", "file", "input_file", "container_upload"}, b.Type)
+	if document && len(b.Raw) < 4096 && text.ContainsAny(b.Raw, `"file_id"`, `"url"`, `"file_url"`) {
 		return referencedTokens
 	}
 	return 0
@@ -160,12 +155,4 @@ func (t *Tokenizer) blob(s string) (tokens int, ok bool) {
 		return t.images.Tokens(w, h, ""), true
 	}
 	return cipherTokens(len(data)), true
-}
-
-// imageData returns an image's base64, without the head of a data URL.
-func imageData(c transcript.Content) string {
-	if c.IsEmpty() {
-		return ""
-	}
-	return dataURL(c.String())
 }

@@ -145,7 +145,7 @@ func (t *Tokenizer) CountBlock(b transcript.Block) int {
 		}
 		return n
 	case transcript.Image:
-		w, h, _ := imageSize(imageData(b.Data))
+		w, h, _ := imageSize(dataURL(b.Data.String()))
 		return t.images.Tokens(w, h, b.Detail)
 	case transcript.Opaque:
 		return t.count(asOpaque, b.Raw) + t.referenced(b)
