@@ -20,7 +20,7 @@ var crushFormat = format{
 	read: func(s *sink) error {
 		return s.rows(func(e, row value) {
 			s.info.Dir = strings.TrimSuffix(path.Dir(strings.ReplaceAll(e.get("file").str(), `\`, "/")), "/.crush")
-			if !row.get("parent_session_id").exists() { // whose cost has that of its sub-agents
+			if s.info.Parent = row.get("parent_session_id").str(); s.info.Parent == "" { // whose cost has that of its sub-agents
 				s.info.USD, _ = strconv.ParseFloat(row.get("cost").raw(), 64)
 			}
 		}, s.crushMessage)

@@ -199,6 +199,7 @@ type Info struct {
 	Agent     string // what the program calls itself, which does not prove the format
 	Version   string
 	SessionID string
+	Parent    string // the SessionID of the session whose sub-agent had this one
 	Title     string
 	Dir       string // working directory, the first if there were several
 	Model     string // the newest

@@ -119,6 +119,7 @@ func readOpenCode(s *sink) error {
 		s.info.Version = info.get("version").str()
 		s.info.SessionID = info.get("id").str()
 		s.info.Title = info.get("title").str()
+		s.info.Parent = info.get("parentID").str()
 		s.info.Dir = info.get("directory").str()
 		list = s.doc.get("messages")
 	}

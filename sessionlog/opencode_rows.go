@@ -12,6 +12,7 @@ var openCodeRows = format{name: OpenCode, agent: "opencode", line: rowOf(OpenCod
 func readOpenCodeRows(s *sink) error {
 	return s.rows(func(_, row value) {
 		s.info.Version, s.info.Dir = row.get("version").str(), row.get("directory").str()
+		s.info.Parent = row.get("parent_id").str()
 	}, func(rec Record, e, row value) error {
 		data := row.get("data")
 		if !data.isObject() {

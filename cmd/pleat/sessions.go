@@ -180,6 +180,9 @@ func (f foundSession) print(p *term.Page, home string) {
 	where := strings.Replace(f.File, home+string(filepath.Separator), "~"+string(filepath.Separator), 1)
 	name := f.Name + "  "
 	about := f.Project
+	if f.Parent != "" {
+		about = strings.TrimSuffix("sub-agent of "+f.Parent+", "+about, ", ")
+	}
 	if f.Compacts > 0 {
 		about = strings.TrimPrefix(about+", compacted "+term.Plural(f.Compacts, "time"), ", ")
 	}

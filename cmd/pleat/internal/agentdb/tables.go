@@ -16,7 +16,7 @@ type tables struct {
 	parts    string // a table with what was said in a message, in the same column; "": there is none
 }
 
-const aboutOpenCode = "id title directory version"
+const aboutOpenCode = "id parent_id title directory version"
 
 // known are the forms, the newest of an agent first.
 var known = []tables{

@@ -119,7 +119,7 @@ func (r root) fileOf(name string, info fs.FileInfo) (file, error) {
 		return file{}, errors.New("not a regular file")
 	}
 	f := file{root: r, name: name, size: info.Size(), modified: info.ModTime().UTC()}
-	f.id = fileID(r.agent.Format, path.Base(filepath.ToSlash(r.Name()))+"/"+name)
+	f.id = r.fileID(name)
 	f.addParts(2) // the last question and its answer
 	return f, nil
 }
@@ -135,6 +135,18 @@ func (f *file) addParts(newest int) {
 			f.modified = info.ModTime().UTC()
 		}
 	}
+}
+
+func (r root) fileID(name string) string {
+	return fileID(r.agent.Format, path.Base(filepath.ToSlash(r.Name()))+"/"+name)
+}
+
+// beside is the ID of the session that the agent keeps beside this one under an ID of its own; "" if that is.
+func (f file) beside(own string) string {
+	if own == "" {
+		return ""
+	}
+	return f.root.fileID(path.Join(path.Dir(f.name), own+path.Ext(f.name)))
 }
 
 // fileID is the ID of a file's session, which is also its name in the store. It follows

@@ -518,6 +518,9 @@ func TestOpenCodeDatabase(t *testing.T) {
 		t.Errorf("listed %q, want %q", files, want)
 	}
 	s, err := h.Find(t.Context(), "ses_1")
+	if child, _ := h.Find(t.Context(), "ses_2"); child.Parent != s.ID || s.Parent != "" {
+		t.Errorf("ses_2 is of %q, ses_1 of %q", child.Parent, s.Parent)
+	}
 	if err != nil || s.Title != "A leak" || s.Project != "/home/dev/shop" || s.USD == 0 || !s.Used.Equal(day.Add(time.Second)) {
 		t.Errorf("%+v, %v", s, err)
 	}

@@ -144,7 +144,8 @@ func (s *Info) read(f file, d depth) ([]Spent, error) {
 		}
 	}
 	info := log.Info()
-	if s.Title, s.Project, s.Model = t.title(info), info.Dir, info.Model; d == glance {
+	s.Title, s.Project, s.Model, s.Parent = t.title(info), info.Dir, info.Model, f.beside(info.Parent)
+	if d == glance {
 		return nil, nil
 	}
 	s.Messages, s.USD, s.Compacts = t.messages, t.cost(info), len(info.Compactions)

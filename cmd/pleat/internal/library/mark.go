@@ -29,6 +29,7 @@ type mark struct {
 	Title   string    `json:"title,omitempty"`
 	Project string    `json:"project,omitempty"`
 	Model   string    `json:"model,omitempty"`
+	Parent  string    `json:"parent,omitempty"`
 	Bytes   int64     `json:"bytes"` // of all files of the session
 	Tokens  int       `json:"tokens"`
 	Counted bool      `json:"counted,omitempty"` // else they are estimated
@@ -140,4 +141,5 @@ func (m mark) tell(s *Info) {
 		s.Tokens, s.Counted = m.Tokens, m.Counted
 	}
 	s.Title, s.Project, s.Model, s.Bytes = m.Title, m.Project, m.Model, max(s.Bytes, m.Bytes)
+	s.Parent = cmp.Or(m.Parent, s.Parent)
 }

@@ -246,6 +246,7 @@ func (b *bringing) run(ctx context.Context) (mark, error) {
 	}
 	m.Session, m.Held, m.Count = s.Key().Session, held, len(b.messages)
 	m.Title, m.Project, m.Model, m.Bytes = b.tally.title(b.info), b.info.Dir, b.info.Model, b.file.size
+	m.Parent = b.file.beside(b.info.Parent)
 	m.Tokens, m.Counted, m.USD, m.Last = s.Tokens(0, s.Len()), false, b.tally.cost(b.info), b.tally.last
 	if !b.file.whole { // else whoever named the file waits, and an estimate does
 		m.Tokens, m.Counted = b.count(m), true

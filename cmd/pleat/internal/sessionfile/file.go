@@ -391,6 +391,6 @@ func (f *File) Source() Source {
 	i := f.Info
 	return Source{
 		File: f.Name, Format: string(i.Format), Agent: i.Agent, Version: i.Version, ID: i.SessionID,
-		Parent: library.ParentOf(f.of.Session), Title: i.Title, Dir: i.Dir, Model: i.Model, Damaged: i.Damaged,
+		Parent: cmp.Or(library.ParentOf(f.of.Session), i.Parent), Title: i.Title, Dir: i.Dir, Model: i.Model, Damaged: i.Damaged,
 	}
 }
