@@ -35,7 +35,8 @@ func (k Kind) String() string { return text.NameOf(kindNames, k) }
 // does not interpret them.
 type Block interface {
 	Kind() Kind
-	isBlock()
+	raw() string
+	content() Content // what it holds apart from its parts and its raw bytes
 }
 
 // Text is text that somebody said.
@@ -96,12 +97,19 @@ func (ToolResult) Kind() Kind { return KindToolResult }
 func (Image) Kind() Kind      { return KindImage }
 func (Opaque) Kind() Kind     { return KindOpaque }
 
-func (Text) isBlock()       {}
-func (Thinking) isBlock()   {}
-func (ToolCall) isBlock()   {}
-func (ToolResult) isBlock() {}
-func (Image) isBlock()      {}
-func (Opaque) isBlock()     {}
+func (b Text) raw() string       { return b.Raw }
+func (b Thinking) raw() string   { return b.Raw }
+func (b ToolCall) raw() string   { return b.Raw }
+func (b ToolResult) raw() string { return b.Raw }
+func (b Image) raw() string      { return b.Raw }
+func (b Opaque) raw() string     { return b.Raw }
+
+func (b Text) content() Content     { return b.Text }
+func (b Thinking) content() Content { return b.Text }
+func (b ToolCall) content() Content { return b.Input }
+func (ToolResult) content() Content { return Content{} }
+func (b Image) content() Content    { return b.Data }
+func (Opaque) content() Content     { return Content{} }
 
 // Blocks is a list of blocks that cannot be changed. The zero value is empty.
 type Blocks struct{ list []Block }
@@ -195,49 +203,18 @@ func ImageAt(url string) Image {
 }
 
 // RawOf returns a block's bytes on the wire it came from.
-func RawOf(b Block) string {
-	switch b := b.(type) {
-	case Text:
-		return b.Raw
-	case Thinking:
-		return b.Raw
-	case ToolCall:
-		return b.Raw
-	case ToolResult:
-		return b.Raw
-	case Image:
-		return b.Raw
-	case Opaque:
-		return b.Raw
-	}
-	return ""
-}
+func RawOf(b Block) string { return b.raw() }
 
 // BlockText returns the text of a block as unfolding shows it.
 func BlockText(b Block) string {
 	switch b := b.(type) {
 	case ToolResult:
 		return b.Text()
-	case Image, Opaque:
+	case Image:
 		return ""
 	default:
-		return contentOf(b).String()
+		return b.content().String()
 	}
-}
-
-// contentOf returns what a block holds apart from its parts and its raw bytes.
-func contentOf(b Block) Content {
-	switch b := b.(type) {
-	case Text:
-		return b.Text
-	case Thinking:
-		return b.Text
-	case ToolCall:
-		return b.Input
-	case Image:
-		return b.Data
-	}
-	return Content{}
 }
 
 // decoded returns the blocks with their literals decoded.
@@ -268,7 +245,7 @@ func (b Blocks) decoded() Blocks {
 func (b Blocks) weight(shared bool) int {
 	n := 0
 	for _, blk := range b.list {
-		c, own := contentOf(blk), len(RawOf(blk))
+		c, own := blk.content(), len(blk.raw())
 		switch t := blk.(type) {
 		case Thinking:
 			own += len(t.Signature)

@@ -102,23 +102,18 @@ func rawOr(raw string, v any) (string, error) {
 func toNeutral(b Blocks) []neutralBlock {
 	out := make([]neutralBlock, 0, b.Len())
 	for _, blk := range b.list {
-		n := neutralBlock{Kind: blk.Kind().String()}
+		n := neutralBlock{Kind: blk.Kind().String(), Text: exact(blk.content().String()), Raw: exact(blk.raw())}
 		switch b := blk.(type) {
-		case Text:
-			n.Text, n.Raw = exact(b.Text.String()), exact(b.Raw)
 		case Thinking:
-			n.Text, n.Signature = exact(b.Text.String()), exact(b.Signature)
-			n.Redacted, n.Raw = b.Redacted, exact(b.Raw)
+			n.Signature, n.Redacted = exact(b.Signature), b.Redacted
 		case ToolCall:
-			n.ID, n.Name, n.Text, n.Raw = exact(b.ID), exact(b.Name), exact(b.Input.String()), exact(b.Raw)
-			n.Signed = b.Signed
+			n.ID, n.Name, n.Signed = exact(b.ID), exact(b.Name), b.Signed
 		case ToolResult:
-			n.ID, n.Error, n.Raw, n.Parts = exact(b.CallID), b.Error, exact(b.Raw), toNeutral(b.Parts)
+			n.ID, n.Error, n.Parts = exact(b.CallID), b.Error, toNeutral(b.Parts)
 		case Image:
-			n.MediaType, n.Text, n.URL = b.MediaType, exact(b.Data.String()), exact(b.URL)
-			n.Detail, n.Raw = b.Detail, exact(b.Raw)
+			n.MediaType, n.URL, n.Detail = b.MediaType, exact(b.URL), b.Detail
 		case Opaque:
-			n.Name, n.Stands, n.Raw = exact(b.Type), b.Stands, exact(b.Raw)
+			n.Name, n.Stands = exact(b.Type), b.Stands
 		}
 		out = append(out, n)
 	}
