@@ -69,11 +69,7 @@ func TestPastes(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			s := listen("u: " + tt.text).Said()[0]
 			got := s.Brief("; the rest: h")
-			for _, want := range tt.keeps {
-				if !strings.Contains(got, want) {
-					t.Errorf("lacks %q:\n%s", want, got)
-				}
-			}
+			shows(t, got, tt.keeps...)
 			if short := len(got) < len(s.Text)/2; short != tt.shorter ||
 				short != strings.Contains(got, "of a paste left out; the rest: h …]") {
 				t.Errorf("%d of %d bytes:\n%s", len(got), len(s.Text), got)

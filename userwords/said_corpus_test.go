@@ -1,54 +1,28 @@
 package userwords_test
 
 import (
-	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/pleat-dev/pleat/internal/corpustest"
-	"github.com/pleat-dev/pleat/sessionlog"
 	"github.com/pleat-dev/pleat/transcript"
 	"github.com/pleat-dev/pleat/userwords"
 )
 
-// TestCorpusUserWords reads real sessions, if there are any, and holds what must be true of
-// every one of them. With -v it prints what was found, for reading.
+// TestCorpusUserWords reads real sessions, if there are any. With -v it prints what was found, for reading.
 func TestCorpusUserWords(t *testing.T) {
-	for _, dir := range corpustest.Folders(t) {
-		readFolder(t, dir)
-	}
-}
-
-func readFolder(t *testing.T, dir string) {
-	t.Helper()
-	for _, glob := range []string{"claude-code", "codex", "opencode", "gemini-cli", "copilot-cli", "pi"} {
-		files, _ := filepath.Glob(filepath.Join(dir, glob, "*", "*.json*"))
-		for _, file := range files {
-			t.Run(filepath.Join(glob, filepath.Base(file)), func(t *testing.T) { readWords(t, file) })
-		}
+	for _, file := range corpustest.Files(t) {
+		t.Run(filepath.Base(file), func(t *testing.T) { readWords(t, file) })
 	}
 }
 
 func readWords(t *testing.T, file string) {
-	f, err := os.Open(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	log, err := sessionlog.Open(f, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var w userwords.Words
-	var msgs []transcript.Message
 	blind := 0 // typed messages found by the text alone
-	for rec, err := range log.Records() {
-		if err != nil {
-			t.Fatal(err)
-		}
-		w.Add(len(msgs), rec.Message)
-		msgs = append(msgs, rec.Message)
-		if _, ok := userwords.TypedText(rec.Message.WithOrigin(transcript.OriginUnknown)); ok {
+	msgs := corpustest.Read(t, file)
+	for i, m := range msgs {
+		w.Add(i, m)
+		if _, ok := userwords.TypedText(m.WithOrigin(transcript.OriginUnknown)); ok {
 			blind++
 		}
 	}

@@ -188,6 +188,16 @@ func listen(lines ...string) *Words {
 	return w
 }
 
+// shows holds a page to texts that it must have.
+func shows(t *testing.T, page string, texts ...string) {
+	t.Helper()
+	for _, text := range texts {
+		if !strings.Contains(page, text) {
+			t.Errorf("no %q in:\n%s", text, page)
+		}
+	}
+}
+
 func TestQuestionOfShortAnswer(t *testing.T) {
 	const options = "Two ways:\n\n1. **Split** the package\n   - more files\n2. Keep it in one\n3. Do nothing\n\n" +
 		"Which do you prefer?"
@@ -305,15 +315,9 @@ func TestWordsInToolResults(t *testing.T) {
 	w.Add(2, transcript.User("[Request interrupted by user]"))
 	w.Add(3, transcript.User("not like this"))
 	w.Add(4, transcript.User("go on"))
-	page := w.Render(RenderOptions{})
-	for _, want := range []string{
+	shows(t, w.Render(RenderOptions{}),
 		"message 2 (refusing a call of Bash): never push", "message 2 (answer to AskUserQuestion): ",
-		"message 4 (stopping the assistant): not like this", "message 5: go on",
-	} {
-		if !strings.Contains(page, want) {
-			t.Errorf("no %q in:\n%s", want, page)
-		}
-	}
+		"message 4 (stopping the assistant): not like this", "message 5: go on")
 }
 
 // What a client writes around a person's words in a refusal, and the questions that it repeats
@@ -372,24 +376,12 @@ func TestRenderWords(t *testing.T) {
 		"a: ok",
 		"u: you can touch legacy/ now",
 		"a: ok", "u: Use slog only.")
-	page := w.Render(RenderOptions{})
-	for _, want := range []string{
+	shows(t, w.Render(RenderOptions{}),
 		"- message 1: Port the reader to Go. Never touch legacy/.", "> 1. tabs",
-		"- message 7: you can touch legacy/ now", "- message 9: Use slog only.",
-	} {
-		if !strings.Contains(page, want) {
-			t.Errorf("page lacks %q:\n%s", want, page)
-		}
-	}
+		"- message 7: you can touch legacy/ now", "- message 9: Use slog only.")
 	handle := func(i int) string { return fmt.Sprintf("h%d", i) }
 	short := w.Render(RenderOptions{Budget: 160, Handle: handle, Pins: []string{"ship on Friday"}})
-	for _, want := range []string{
-		"left out; the rest: h4 …]", "ship on Friday", "Never touch legacy/.", "Use slog only.",
-	} {
-		if !strings.Contains(short, want) {
-			t.Errorf("short page lacks %q:\n%s", want, short)
-		}
-	}
+	shows(t, short, "left out; the rest: h4 …]", "ship on Friday", "Never touch legacy/.", "Use slog only.")
 	if n := len(short) / 4; n > 200 {
 		t.Errorf("short page has about %d tokens:\n%s", n, short)
 	}
@@ -461,18 +453,13 @@ func TestRenderWordsAfterPaste(t *testing.T) {
 	}
 	paste := strings.Repeat("    a line that was pasted from a log\n", 60)
 	w.Add(20, transcript.User("the log:\n"+paste+"\nwhat does it mean?"))
-	if got := w.Render(RenderOptions{Budget: 1_000, Pastes: 1_000}); !strings.Contains(got, strings.TrimSpace(paste)) {
-		t.Errorf("the paste is cut:\n%s", got)
-	}
+	shows(t, w.Render(RenderOptions{Budget: 1_000, Pastes: 1_000}), strings.TrimSpace(paste))
 	for _, pastes := range []int{0, 400} {
 		got := w.Render(RenderOptions{Budget: 400, Pastes: pastes})
 		for i := range 10 {
-			if !strings.Contains(got, fmt.Sprintf("Short request number %d, please.", i)) {
-				t.Errorf("request %d is not shown:\n%s", i, got)
-			}
+			shows(t, got, fmt.Sprintf("Short request number %d, please.", i))
 		}
-		if !strings.Contains(got, "the log:") || strings.Contains(got, paste) ||
-			!strings.Contains(got, "what does it mean?") {
+		if shows(t, got, "the log:", "what does it mean?"); strings.Contains(got, paste) {
 			t.Errorf("the paste is not shown in part:\n%s", got)
 		}
 	}
@@ -488,13 +475,9 @@ func TestManyShortMessagesBeatOnePaste(t *testing.T) {
 	}
 	page := listen(lines...).Render(RenderOptions{Budget: 900})
 	for i := range 30 {
-		if !strings.Contains(page, fmt.Sprintf("part number %d of", i)) {
-			t.Errorf("message %d is missing", i)
-		}
+		shows(t, page, fmt.Sprintf("part number %d of", i))
 	}
-	if !strings.Contains(page, "left out …]") {
-		t.Errorf("the paste is not shown:\n%s", page)
-	}
+	shows(t, page, "left out …]")
 }
 
 // What people typed comes before the questions that it answers; those of the newest messages stay as
@@ -507,11 +490,9 @@ func TestRenderWordsBeforeQuestions(t *testing.T) {
 	}
 	page := listen(lines...).Render(RenderOptions{Budget: 600})
 	for i := range 50 {
-		if !strings.Contains(page, fmt.Sprintf("no, use %d", 7000+i)) {
-			t.Errorf("answer %d is missing", i)
-		}
+		shows(t, page, fmt.Sprintf("no, use %d", 7000+i))
 	}
-	if !strings.Contains(page, "service 49 listen") || strings.Contains(page, "service 0 listen") {
+	if shows(t, page, "service 49 listen"); strings.Contains(page, "service 0 listen") {
 		t.Errorf("questions:\n%s", page)
 	}
 }
@@ -538,11 +519,8 @@ func TestRenderLargePins(t *testing.T) {
 	w := listen("u: Start with the parser.", "a: ok", "u: Never touch legacy/.")
 	for _, budget := range []int{1, 60, 400} {
 		got := w.Render(RenderOptions{Budget: budget, Pins: []string{strings.Repeat("pinned words ", 400)}})
-		if !strings.Contains(got, "Never touch legacy/.") {
-			t.Errorf("%d tokens: the newest words are missing", budget)
-		}
-		if budget == 400 && !strings.Contains(got, "Start with the parser.") {
-			t.Errorf("%d tokens: older words are missing", budget)
+		if shows(t, got, "Never touch legacy/."); budget == 400 {
+			shows(t, got, "Start with the parser.")
 		}
 	}
 }
@@ -575,9 +553,7 @@ func TestRenderShortBesideLong(t *testing.T) {
 	for i := range 40 {
 		said = append(said, "u: "+strings.Repeat(fmt.Sprintf("look at module %d again, ", i), 60), "a: Done.")
 	}
-	if got := listen(said...).Render(RenderOptions{Budget: 2_600}); !strings.Contains(got, rule) {
-		t.Errorf("got\n%.2000s", got)
-	}
+	shows(t, listen(said...).Render(RenderOptions{Budget: 2_600}), rule)
 }
 
 // However long the newest messages are, something of each older one is shown before more of them.
@@ -589,8 +565,6 @@ func TestSomethingOfEach(t *testing.T) {
 	}
 	page := listen(lines...).Render(RenderOptions{Budget: 900})
 	for i := range 12 {
-		if want := fmt.Sprintf("wish %d:", i); !strings.Contains(page, want) {
-			t.Errorf("nothing of %q:\n%s", want, page)
-		}
+		shows(t, page, fmt.Sprintf("wish %d:", i))
 	}
 }
