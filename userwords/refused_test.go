@@ -29,11 +29,9 @@ func TestUnsureRefusals(t *testing.T) {
 		{"bash", "x\n" + rejected + "never push", true, false},
 		{"bash", "The user rejected permission to use this specific tool call.", true, false},
 	} {
-		var w Words
-		w.Add(0, transcript.Assistant(transcript.Call("1", tt.tool, "{}")))
 		result := transcript.Result("1", tt.text)
 		result.Error = tt.failed
-		w.Add(1, transcript.Results(result))
+		w := heard(transcript.Assistant(transcript.Call("1", tt.tool, "{}")), transcript.Results(result))
 		page := w.Render(RenderOptions{})
 		got := strings.Contains(page, inDoubtTitle+"- message 2: never push\n")
 		if got != tt.want || len(w.Said()) > 0 || !got && page != "" {

@@ -175,17 +175,24 @@ func TestTypedText(t *testing.T) {
 	}
 }
 
-// listen feeds a conversation of lines "u: …" and "a: …".
-func listen(lines ...string) *Words {
+// heard feeds a conversation.
+func heard(msgs ...transcript.Message) *Words {
 	w := &Words{}
-	for i, l := range lines {
-		text, role := l[3:], transcript.RoleUser
-		if l[0] == 'a' {
-			role = transcript.RoleAssistant
-		}
-		w.Add(i, transcript.NewMessage(role, transcript.Say(text)))
+	for i, m := range msgs {
+		w.Add(i, m)
 	}
 	return w
+}
+
+// listen feeds a conversation of lines "u: …" and "a: …".
+func listen(lines ...string) *Words {
+	msgs := make([]transcript.Message, len(lines))
+	for i, l := range lines {
+		if msgs[i] = transcript.User(l[3:]); l[0] == 'a' {
+			msgs[i] = transcript.Assistant(transcript.Say(l[3:]))
+		}
+	}
+	return heard(msgs...)
 }
 
 // shows holds a page to texts that it must have.
@@ -275,9 +282,7 @@ func TestQuestionFromAnEarlierList(t *testing.T) {
 func TestWordsInToolResults(t *testing.T) {
 	const refused = "The user doesn't want to proceed with this tool use. The tool use was rejected. To tell you how to proceed, the user said:\n"
 	const denied = "Permission for this tool use was denied. The tool use was rejected. The user said:\n"
-	var w Words
-	w.Add(
-		0,
+	w := heard(
 		transcript.Assistant(
 			transcript.Call("1", "Bash", "{}"),
 			transcript.Call("2", "AskUserQuestion", "{}"),
@@ -288,9 +293,6 @@ func TestWordsInToolResults(t *testing.T) {
 			transcript.Call("7", "Write", "{}"),
 			transcript.Call("8", "mcp__tracker__get_issue", "{}"),
 		),
-	)
-	w.Add(
-		1,
 		transcript.NewMessage(
 			transcript.RoleUser,
 			transcript.ErrorResult("1", refused+"never push to main"),
@@ -345,10 +347,9 @@ func TestClientsWordsInRefusals(t *testing.T) {
 			"- \"port?\"\n  Answer: 8099",
 		},
 	} {
-		var w Words
-		w.Add(0, transcript.Assistant(transcript.Call("1", tt.tool, "{}")))
-		w.Add(1, transcript.NewMessage(transcript.RoleUser, transcript.ErrorResult("1", refused+tt.text)).
-			WithOrigin(transcript.OriginTyped))
+		w := heard(transcript.Assistant(transcript.Call("1", tt.tool, "{}")),
+			transcript.NewMessage(transcript.RoleUser, transcript.ErrorResult("1", refused+tt.text)).
+				WithOrigin(transcript.OriginTyped))
 		got := ""
 		for _, s := range w.Said() {
 			got += s.Text
@@ -357,10 +358,9 @@ func TestClientsWordsInRefusals(t *testing.T) {
 			t.Errorf("%s refused with %q gives %q, want %q", tt.tool, tt.text, got, tt.want)
 		}
 	}
-	var w Words
-	w.Add(0, transcript.Assistant(transcript.Call("1", "AskUserQuestion", "{}")))
-	w.Add(1, transcript.NewMessage(transcript.RoleUser, transcript.Result("1",
-		"User has answered your questions: . You can now continue with the user's answers in mind.")))
+	w := heard(transcript.Assistant(transcript.Call("1", "AskUserQuestion", "{}")),
+		transcript.NewMessage(transcript.RoleUser, transcript.Result("1",
+			"User has answered your questions: . You can now continue with the user's answers in mind.")))
 	if said := w.Said(); len(said) > 0 {
 		t.Errorf("no answer gives %q", said[0].Text)
 	}
@@ -402,10 +402,8 @@ func FuzzUserWords(f *testing.F) {
 	f.Add("A)", "<command-args>\xff</command-args>\n(b) remove it again")
 	f.Fuzz(func(t *testing.T, said, answer string) {
 		w := listen("u: "+said, "a: "+answer, "u: "+answer, "a: "+said, "u: "+said+"\n"+answer)
-		w.Add(
-			5,
-			transcript.Assistant(transcript.Call("1", "TodoWrite", said), transcript.Call("2", "TaskCreate", answer)),
-		)
+		w.Add(5,
+			transcript.Assistant(transcript.Call("1", "TodoWrite", said), transcript.Call("2", "TaskCreate", answer)))
 		w.Add(6, transcript.Results(transcript.Result("1", said), transcript.ErrorResult("2", answer)))
 		if a, b := w.Render(RenderOptions{Budget: 100}), w.Render(RenderOptions{Budget: 100}); a != b {
 			t.Error("two pages differ")
@@ -529,14 +527,7 @@ func TestRenderLargePins(t *testing.T) {
 func TestRenderNewestWords(t *testing.T) {
 	const said = "Take 2, but only cache-7731."
 	option := strings.Repeat("очистить кэш ", 20)
-	var w Words
-	for i, m := range []transcript.Message{
-		transcript.User("Clean up."),
-		transcript.Assistant(transcript.Say("Что?\n1. " + option + "\n2. " + option + "\n   " + option + "?")),
-		transcript.User(said),
-	} {
-		w.Add(i, m)
-	}
+	w := listen("u: Clean up.", "a: Что?\n1. "+option+"\n2. "+option+"\n   "+option+"?", "u: "+said)
 	for budget := 1; budget < 400; budget++ {
 		count := func(s string) int { return (len(s) + 1) / 2 }
 		if page := w.Render(RenderOptions{Budget: budget, Count: count}); !strings.Contains(page, said) {

@@ -44,10 +44,7 @@ func TestTaskLists(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.tool, func(t *testing.T) {
-			var w Words
-			w.Add(0, transcript.User("go"))
-			w.Add(1, transcript.Assistant(transcript.Call("1", tt.tool, tt.input)))
-			got := w.Tasks()
+			got := heard(transcript.User("go"), transcript.Assistant(transcript.Call("1", tt.tool, tt.input))).Tasks()
 			items := seen(got.Items)
 			for i := range items {
 				items[i].ID = ""
@@ -61,25 +58,20 @@ func TestTaskLists(t *testing.T) {
 }
 
 func TestTasksOneByOne(t *testing.T) {
-	var w Words
-	w.Add(
-		0,
+	w := heard(
 		transcript.Assistant(
 			transcript.Call("a", "TaskCreate", `{"subject":"read"}`),
 			transcript.Call("b", "TaskCreate", `{"subject":"write"}`),
 		),
-	)
-	w.Add(
-		1,
 		transcript.Results(
 			transcript.Result("a", "Task #1 created successfully: read"),
 			transcript.Result("b", "Task #2 created successfully: write"),
 		),
+		transcript.Assistant(transcript.Call("c", "TaskUpdate", `{"taskId":"1","status":"completed"}`)),
+		transcript.Results(transcript.Result("c", "Updated task #1 status")),
+		transcript.Assistant(transcript.Call("d", "TaskUpdate", `{"taskId":"2","status":"deleted"}`)),
+		transcript.Results(transcript.ErrorResult("d", "no such task")),
 	)
-	w.Add(2, transcript.Assistant(transcript.Call("c", "TaskUpdate", `{"taskId":"1","status":"completed"}`)))
-	w.Add(3, transcript.Results(transcript.Result("c", "Updated task #1 status")))
-	w.Add(4, transcript.Assistant(transcript.Call("d", "TaskUpdate", `{"taskId":"2","status":"deleted"}`)))
-	w.Add(5, transcript.Results(transcript.ErrorResult("d", "no such task")))
 	want := []TaskItem{{ID: "1", Text: "read", Status: TaskDone}, {ID: "2", Text: "write", Status: TaskOpen}}
 	difftest.Equal(t, want, seen(w.Tasks().Items))
 }
@@ -94,17 +86,12 @@ func seen(items []TaskItem) []TaskItem {
 }
 
 func TestTasksThatDoNotCount(t *testing.T) {
-	var w Words
-	w.Add(0, transcript.Assistant(transcript.Call("1", "TodoWrite", `{"todos":[{"content":"a","status":"pending"}]}`)))
-	w.Add(1, transcript.Results(transcript.Result("1", "ok")))
-	w.Add(2, transcript.Assistant(transcript.Call("2", "TodoWrite", `{"todos":[]}`)))
-	w.Add(3, transcript.Results(transcript.ErrorResult("2", "InputValidationError")))
-	w.Add(
-		4,
-		transcript.Assistant(
-			transcript.Call("3", "TodoWrite", `{"todos":`),
-			transcript.Call("4", "TodoRead", `{"todos":[]}`),
-		),
+	w := heard(
+		transcript.Assistant(transcript.Call("1", "TodoWrite", `{"todos":[{"content":"a","status":"pending"}]}`)),
+		transcript.Results(transcript.Result("1", "ok")),
+		transcript.Assistant(transcript.Call("2", "TodoWrite", `{"todos":[]}`)),
+		transcript.Results(transcript.ErrorResult("2", "InputValidationError")),
+		transcript.Assistant(transcript.Call("3", "TodoWrite", `{"todos":`), transcript.Call("4", "TodoRead", `{"todos":[]}`)),
 	)
 	if n := len(w.Tasks().Items); n != 1 {
 		t.Errorf("%d tasks, want the one that was written", n)
