@@ -83,14 +83,7 @@ func (s *sink) copilotUser(rec Record, data value) error {
 }
 
 func (s *sink) copilotAnswer(rec Record, data value) error {
-	var blocks []transcript.Block
-	think := transcript.Thinking{
-		Text: data.get("reasoningText").content(), Signature: data.get("reasoningOpaque").str(),
-	}
-	if !think.Text.IsEmpty() || think.Signature != "" {
-		think.Redacted = think.Text.IsEmpty()
-		blocks = append(blocks, think)
-	}
+	blocks := thinkingBlocks(data.get("reasoningText"), data.get("reasoningOpaque").str())
 	blocks = append(blocks, textBlocks(data.get("content"))...)
 	for call := range data.get("toolRequests").elems() {
 		blocks = append(blocks, callOf(call.get("toolCallId"), call.get("name"), call.get("arguments")))

@@ -98,17 +98,10 @@ func geminiParts(v value) []transcript.Block {
 }
 
 func geminiPart(p value) []transcript.Block {
-	switch text := p.get("text"); {
-	case p.isString():
-		text = p
-		fallthrough
-	case text.isString():
-		if text.content().IsEmpty() {
-			return nil
-		}
-		return []transcript.Block{transcript.Text{Text: text.content()}}
-	case p.get("inlineData").isObject():
-		data := p.get("inlineData")
+	switch text, data := p.get("text"), p.get("inlineData"); {
+	case p.isString(), text.isString():
+		return textBlocks(p, text)
+	case data.isObject():
 		return []transcript.Block{
 			transcript.Image{MediaType: data.get("mimeType").str(), Data: data.get("data").content()},
 		}

@@ -215,9 +215,7 @@ func (s *sink) openCodeAnswer(rec Record, parts value, summary bool) error {
 		case "text":
 			blocks = append(blocks, textBlocks(p.get("text"))...)
 		case "reasoning":
-			if b, ok := openCodeReasoning(p); ok {
-				blocks = append(blocks, b)
-			}
+			blocks = append(blocks, openCodeReasoning(p)...)
 		case "tool":
 			id, state := either(p, "callID", "id"), p.get("state")
 			blocks = append(blocks, callOf(id, either(p, "tool", "name"), state.get("input")))
@@ -249,19 +247,18 @@ func openCodeUsage(u value) *model.Usage {
 	return used
 }
 
-func openCodeReasoning(p value) (transcript.Thinking, bool) {
-	think := transcript.Thinking{Text: p.get("text").content()}
+func openCodeReasoning(p value) []transcript.Block {
+	signature := ""
 	metadata := p.get("metadata")
 	for _, at := range metadata.b.Members() {
 		provider := metadata.sub(at)
 		for _, key := range []string{"signature", "reasoningEncryptedContent", "reasoningOpaque"} {
 			if sig := provider.get(key); sig.isString() {
-				think.Signature = sig.str()
+				signature = sig.str()
 			}
 		}
 	}
-	think.Redacted = think.Text.IsEmpty() && think.Signature != ""
-	return think, !think.Text.IsEmpty() || think.Redacted
+	return thinkingBlocks(p.get("text"), signature)
 }
 
 // openCodeResult decodes the result of a call that has ended: in databases of version 2 a list.

@@ -137,13 +137,3 @@ func (r *openHandsReader) observation(rec Record, e value, kind string) error {
 	res.Error = kind == "error" || code.exists() && code.num() != 0 || strings.HasPrefix(text.str(), "ERROR:")
 	return r.result(rec, res)
 }
-
-func textBlocks(texts ...value) []transcript.Block {
-	var blocks []transcript.Block
-	for _, t := range texts {
-		if c := t.content(); !c.IsEmpty() {
-			blocks = append(blocks, transcript.Text{Text: c})
-		}
-	}
-	return blocks
-}

@@ -1,6 +1,9 @@
 package sessionlog
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // node is all that the index of a tree holds of a line.
 type node struct {
@@ -73,16 +76,17 @@ func (t *tree) walk(leaf int) {
 		t.nodes[at].on = true
 		next := int(t.nodes[at].parent)
 		if next == broken {
-			next = t.before(at)
+			next = t.before(at, queuedNode)
 		}
 		at = next
 	}
 }
 
-// before returns the newest node of the main line before a node, root if there is none.
-func (t *tree) before(at int) int {
+// before returns the newest node of the main line before a node that is not of some kinds, root if
+// there is none.
+func (t *tree) before(at int, not ...nodeKind) int {
 	for at--; at >= 0; at-- {
-		if n := t.nodes[at]; !n.side && n.kind != queuedNode {
+		if n := t.nodes[at]; !n.side && !slices.Contains(not, n.kind) {
 			return at
 		}
 	}
@@ -97,14 +101,7 @@ func (t *tree) all() {
 }
 
 // leaf returns the last message of the main line, root if there is none.
-func (t *tree) leaf() int {
-	for at := len(t.nodes) - 1; at >= 0; at-- {
-		if n := t.nodes[at]; !n.side && n.kind != linkNode && n.kind != queuedNode {
-			return at
-		}
-	}
-	return root
-}
+func (t *tree) leaf() int { return t.before(len(t.nodes), linkNode, queuedNode) }
 
 // readTree reads a log whose lines name themselves and their parents, in two passes: an index
 // of the lines by what kind says of them, then the lines on the way to the last leaf. If no

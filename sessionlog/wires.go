@@ -76,6 +76,26 @@ func tools(list value) []model.Tool {
 	return all
 }
 
+// textBlocks are those of the texts that are not empty.
+func textBlocks(texts ...value) []transcript.Block {
+	var blocks []transcript.Block
+	for _, t := range texts {
+		if c := t.content(); !c.IsEmpty() {
+			blocks = append(blocks, transcript.Text{Text: c})
+		}
+	}
+	return blocks
+}
+
+// thinkingBlocks is thinking that has a text, or a signature alone.
+func thinkingBlocks(text value, signature string) []transcript.Block {
+	c := text.content()
+	if c.IsEmpty() && signature == "" {
+		return nil
+	}
+	return []transcript.Block{transcript.Thinking{Text: c, Signature: signature, Redacted: c.IsEmpty()}}
+}
+
 // plainBlocks decodes content of agents that have a message format of their own: a string, or
 // typed blocks with the names that most of them use.
 func plainBlocks(content value) (blocks []transcript.Block) {
