@@ -49,5 +49,20 @@ func runGroup(cmd *exec.Cmd, out io.Writer) error {
 	// What left the group may hold the pipe for ever.
 	_ = r.SetReadDeadline(time.Now().Add(time.Second))
 	<-read
+	drain(out, r)
 	return err
+}
+
+// drain takes what a pipe still holds: whoever reads slowly is at the deadline with output before it that was
+// written in time.
+func drain(out io.Writer, r *os.File) {
+	_ = r.SetReadDeadline(time.Time{})
+	conn, err := r.SyscallConn()
+	if err != nil {
+		return
+	}
+	left, n := make([]byte, 1<<20), 0 // no pipe holds more
+	if err = conn.Read(func(fd uintptr) bool { n, _ = syscall.Read(int(fd), left); return true }); err == nil && n > 0 {
+		_, _ = out.Write(left[:n])
+	}
 }
