@@ -98,9 +98,15 @@ type Budget struct {
 	// Red is where folding begins; 0: window less output reserve and buffer, and at most
 	// 80 % if no buffer is given, at least half the window if one is. A number of tokens
 	// that the window does not have counts as 0.
-	Red    Level `json:"red,omitzero"`
-	Target Level `json:"target,omitzero"` // where folding stops, at most red; 0: 50 %, at most three quarters of red
+	Red Level `json:"red,omitzero"`
+	// Target is where folding stops, at most red; 0: a quarter of the window, or if that is less than 50,000 tokens,
+	// so many but at most half the window; at most three quarters of red.
+	Target Level `json:"target,omitzero"`
 }
+
+// smallTarget is the target in windows of 100,000 to 200,000 tokens. Folding to half of a large window costs more
+// than agents' own compaction does, which goes on from a fraction of this.
+const smallTarget = 50_000
 
 // Levels is a budget worked out in tokens. Target and Yellow are at most Red, Red is at
 // most Max, and Max is less than Window.
@@ -145,7 +151,7 @@ func (b Budget) Limits() Limits {
 	}
 	l.Red = max(min(l.Red, l.Max), 1)
 	l.Yellow = min(or(b.Yellow, w*6/10), l.Red)
-	l.Target = min(or(b.Target, min(w/2, l.Red*3/4)), l.Red)
+	l.Target = min(or(b.Target, min(max(w/4, min(w/2, smallTarget)), l.Red*3/4)), l.Red)
 	return l
 }
 

@@ -13,6 +13,6 @@ func ExampleBudget_Limits() {
 	fmt.Println("red", l.Red, "target", l.Target, "most", l.Max)
 	fmt.Println(l.State(150_000))
 	// Output:
-	// red 140000 target 100000 most 180000
+	// red 140000 target 50000 most 180000
 	// red
 }

@@ -28,7 +28,7 @@ func Default() fold.Policy {
 	return fold.Policy{
 		Name: "default",
 		Doc: "pleat's own: store oversized results immediately; then shorten, supersede, collapse, mask, digest, " +
-			"squeeze until half the window is free",
+			"squeeze until the view has a quarter of the window, of a small one half",
 		AtBirth: fold.Steps{lever.Spill{
 			Chars: 50_000, Tools: shellLimit(30_000), Message: 200_000, Preview: 2_000, Window: 4, Exempt: recallTools,
 		}},

@@ -199,8 +199,8 @@ func (j *replayedJSON) Print(p *term.Page) {
 	}
 	if dearer {
 		p.Hang(
-			"  ", "Where pleat costs more, it keeps more: agents go on from a short summary, pleat from up to half of "+
-				"the window, which costs more the more often a session fills it. The 0.73 to 0.76 of "+
+			"  ", "Where pleat costs more, it keeps more: agents go on from a short summary, pleat from up to a quarter "+
+				"of the window, which costs more the more often a session fills it. The 0.73 to 0.76 of "+
 				"docs/measured.md is of other sessions, with a cache that is always warm.")
 	}
 	if thanNone {

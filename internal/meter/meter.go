@@ -76,6 +76,7 @@ func (m *Meter) levels() fold.Levels[tokens.Reported] {
 		return max(tokens.Reported(float64(n)*float64(m.most)/float64(l.Max)), 1)
 	})
 	low.Max = m.most
+	low.Target = max(low.Target, min(l.Target, low.Max/2)) // half of a small window is as good as a part of a large one
 	return low
 }
 
