@@ -200,6 +200,7 @@ func TestCost(t *testing.T) {
 		{"gpt-6.1-sol", model.Usage{Input: 72_001, CacheRead: 200_000, Output: 1000}, 0.343004},
 		{"gpt-6.1-sol", model.Usage{CacheWrite: 100_000}, 0.25},
 		{"gpt-5.5", model.Usage{CacheWrite: 100_000}, 0.5}, // no price for writing: as input
+		{"gpt-5.3-codex", model.Usage{Input: 10_000, CacheRead: 100_000, Output: 1000}, 0.0175 + 0.0175 + 0.014},
 		{"gemini-3.1-pro-preview", model.Usage{Input: 200_000, Output: 1000}, 0.412},
 		// 4, 0.4, 18.
 		{"gemini-3.1-pro-preview", model.Usage{Input: 200_001, CacheRead: 100_000, Output: 1000}, 0.858004},

@@ -14,7 +14,7 @@
 // Then each piece is turned into tokens. About nine pieces in ten are in the
 // vocabulary as they stand and are one token. The others start as single bytes,
 // and the adjacent pair whose union has the lowest rank in the vocabulary is
-// joined, the leftmost first, until no union is in the vocabulary. Three
+// joined, the leftmost first, until no union is in the vocabulary. Two
 // implementations of that loop divide the work by length:
 //
 //   - merge_scan.go looks through all pairs each time: quadratic, but the fastest
