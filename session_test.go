@@ -11,6 +11,7 @@ import (
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/internal/inside"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/pleattest"
@@ -36,13 +37,7 @@ func unfold(t testing.TB, s *pleat.Session, r recall.UnfoldRequest) recall.Unfol
 	return u
 }
 
-// must ends the test if something on its way failed.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = difftest.Must
 
 // hooked is a store in memory with something that comes before an append, and an error that
 // all of them then fail with.

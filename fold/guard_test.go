@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/pleattest"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -187,9 +188,7 @@ func TestMeddlersInForce(t *testing.T) {
 	own := func(d *fold.Draft, f *fold.Fold) { d.FoldSpan(f) }
 	first, err := fold.Make(t.Context(), src, fold.Set{},
 		&fold.Policy{Name: "own", AtRed: fold.Steps{meddler{own}}}, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	difftest.Must(t, err)
 	for name, meddle := range map[string]func(*fold.Fold){
 		"id":    func(f *fold.Fold) { f.ID += 900 },
 		"stub":  func(f *fold.Fold) { f.Stub = "[nothing]" },

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/pleattest"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -69,9 +70,7 @@ func TestLayout(t *testing.T) {
 		},
 	} {
 		in, err := fold.NewSet(tt.folds, tt.bare)
-		if err != nil {
-			t.Fatal(err)
-		}
+		difftest.Must(t, err)
 		l := &fold.Layout{Source: pleattest.Source(msgs...), In: in, Head: fold.Parts{System: 100}}
 		got := show(l)
 		if got != tt.want {

@@ -220,13 +220,9 @@ func TestLedgerEntryJSON(t *testing.T) {
 	l := ledgerOf(bashCall("go vet ./...", "!Exit code 2\nmain.go:3:1: undefined: x"))
 	l.Entries[0].Handle = "h1"
 	got, err := json.Marshal(l.Entry(1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	difftest.Must(t, err)
 	var m map[string]any
-	if err := json.Unmarshal(got, &m); err != nil {
-		t.Fatal(err)
-	}
+	difftest.Must(t, json.Unmarshal(got, &m))
 	delete(m, "signature")
 	want := map[string]any{
 		"seq": 1.0, "tool": "bash", "args": "go vet ./...", "kind": "run", "command": "go vet ./...",

@@ -549,9 +549,7 @@ func plainPath(p string) string {
 func recorded(t *testing.T, file string) map[string]bool {
 	t.Helper()
 	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	difftest.Must(t, err)
 	truth := map[string]bool{}
 	for text := range strings.Lines(string(data)) {
 		var line struct {

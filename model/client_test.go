@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/model"
 )
 
@@ -13,9 +14,7 @@ import (
 func TestClientOptionsHideTheKey(t *testing.T) {
 	o := model.ClientOptions{BaseURL: "http://127.0.0.1:1", Key: "sk-secret"}
 	whole, err := json.Marshal([]any{o}) // as a logger would
-	if err != nil {
-		t.Fatal(err)
-	}
+	difftest.Must(t, err)
 	for _, text := range []string{fmt.Sprint(o), fmt.Sprint(&o), fmt.Sprintf("%+v %#v", o, o), string(whole)} {
 		if strings.Contains(text, "sk-secret") {
 			t.Errorf("printed: %s", text)

@@ -228,9 +228,7 @@ func TestWithLeavesTheTableAlone(t *testing.T) {
 	models, err := model.DefaultModels().With(strings.NewReader(`{"models":[
 		{"id":"claude-haiku-5-5","tiers":null,"cache":{"ttl":["10m"]},"thinking":{"bound":false},"aliases":["small"]},
 		{"id":"gpt-5.4","like":"claude-haiku-5-5"}]}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	difftest.Must(t, err)
 	after, _ := models.Lookup("small")
 	want := before
 	want.Prices = before.Prices[:1]
@@ -299,9 +297,7 @@ func TestParseModelsErrors(t *testing.T) {
 // TestUnknownOutput: of a model that nobody knows it is not known either how much it may write.
 func TestUnknownOutput(t *testing.T) {
 	own, err := model.ParseModels(strings.NewReader(`{"as_of":"2026-01-01","models":[]}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	difftest.Must(t, err)
 	for _, table := range []*model.Models{model.DefaultModels(), own} {
 		if m, known := table.Lookup("odd-model"); known || m.MaxOutput != 0 || m.Window != 128_000 {
 			t.Errorf("known: %v, %+v", known, m)

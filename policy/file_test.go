@@ -270,9 +270,7 @@ func TestCaseOfKeys(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	for _, p := range policy.All() {
 		data, err := policy.Format(p)
-		if err != nil {
-			f.Fatal(err)
-		}
+		must(f, err)
 		f.Add(data)
 	}
 	f.Add(

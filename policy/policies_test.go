@@ -305,13 +305,7 @@ func TestPlainCopyCannotBeKept(t *testing.T) {
 	}
 }
 
-// must ends the test at an error.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = difftest.Must
 
 // results returns the results that a policy shows of a tool that was called n times, perhaps with a command
 // after its name.

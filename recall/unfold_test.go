@@ -296,13 +296,7 @@ func TestUnfoldStretch(t *testing.T) {
 	t.Error("no stretch was folded")
 }
 
-// must ends the test at an error.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = difftest.Must
 
 // TestStubOfUnfoldingNamesTheOrigin: what unfolding gave and was folded again is got back
 // from where it came from, by the same call. What another tool of that name gave is not.

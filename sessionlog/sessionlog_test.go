@@ -202,13 +202,7 @@ func TestCodexUsage(t *testing.T) {
 	}
 }
 
-// must ends the test at an error.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = difftest.Must
 
 // TestCorpus reads every session file of the corpus strictly, by the format that its folder
 // names: every result has its call before it, and what the conversation leaves out was abandoned.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/store/storetest"
 	"github.com/pleat-dev/pleat/transcript"
@@ -14,9 +15,7 @@ func TestMemStore(t *testing.T) {
 	storetest.Test(t, func(*testing.T) store.Store { return store.NewMemory() }, &storetest.Options{
 		Damage: func(t *testing.T, st store.Store, key store.SessionKey, body transcript.Hash) {
 			bytes, err := st.(*store.Memory).Shared(t.Context(), key, body)
-			if err != nil {
-				t.Fatal(err)
-			}
+			difftest.Must(t, err)
 			bytes[0] ^= 1
 		},
 	})

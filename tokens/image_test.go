@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -33,9 +34,7 @@ func picture(t testing.TB, format string, w, h int) string {
 	case "jpeg":
 		err = jpeg.Encode(&buf, img, nil)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	difftest.Must(t, err)
 	return base64.StdEncoding.EncodeToString(buf.Bytes())
 }
 

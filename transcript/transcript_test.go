@@ -229,13 +229,9 @@ func TestMessageJSON(t *testing.T) {
 		transcript.Opaque{Type: "document", Raw: `{"type":"document"}`},
 	).WithOrigin(transcript.OriginTyped)
 	data, err := json.Marshal(m)
-	if err != nil {
-		t.Fatal(err)
-	}
+	difftest.Must(t, err)
 	var got transcript.Message
-	if err := json.Unmarshal(data, &got); err != nil {
-		t.Fatal(err)
-	}
+	difftest.Must(t, json.Unmarshal(data, &got))
 	if !reflect.DeepEqual(m, got) {
 		t.Errorf("round trip:\n%s\ngot  %+v\nwant %+v", data, got, m)
 	}

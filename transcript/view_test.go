@@ -31,9 +31,7 @@ func TestResolve(t *testing.T) {
 		t.Error("an edited view says it is whole")
 	}
 	got, err := v.Resolve(at)
-	if err != nil {
-		t.Fatal(err)
-	}
+	difftest.Must(t, err)
 	if n := got[1].Blocks().Len(); n != 2 {
 		t.Errorf("edited message has %d blocks, want 2", n)
 	}

@@ -149,13 +149,7 @@ func cli(t *testing.T, store string, args ...string) (stdout, stderr string, cod
 	return out.String(), errs.String(), code
 }
 
-// must ends the test if something on its way failed.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = difftest.Must
 
 var keepingOptions = pleat.Options{
 	Budget: fold.Budget{Window: 3_000},
@@ -414,9 +408,7 @@ func TestImportAllOrResume(t *testing.T) {
 	}
 	all := entriesIn(t, whole)
 	_, err := st.Append(t.Context(), store.SessionKey{Session: "work"}, 0, all[:7]...)
-	if err = errors.Join(err, st.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(err, st.Close()))
 	want := fmt.Sprintf("Imported the remaining %d entries", len(all)-7)
 	if out, stderr, code := cli(t, db, "store", "import", file); code != 0 || !strings.HasPrefix(out, want) {
 		t.Errorf("resumed: exit %d: %s%s, want %q", code, out, stderr, want)
@@ -504,9 +496,7 @@ func storeHostile(t *testing.T, path, name string, good []store.Entry, r *rand.R
 	}
 	st := openTest(t, path)
 	_, err := st.Append(t.Context(), store.SessionKey{Session: name}, 0, list...)
-	if err = errors.Join(err, st.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(err, st.Close()))
 }
 
 // A file that somebody made by hand, with checks that match, is imported if its session

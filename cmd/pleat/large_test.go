@@ -115,9 +115,7 @@ func largeFile(t *testing.T, dir string, size int64) (file string, messages int,
 	if messages, longest, err = writeLarge(w, size<<20); err == nil {
 		err = w.Flush()
 	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(err, f.Close()))
 	return file, messages, longest
 }
 

@@ -145,9 +145,7 @@ func TestStatusNames(t *testing.T) {
 			})
 		}
 	}
-	if err = errors.Join(err, st.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(err, st.Close()))
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_ = json.NewEncoder(w).Encode(status)
 	}))

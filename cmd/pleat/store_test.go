@@ -34,9 +34,7 @@ func TestListWithoutBill(t *testing.T) {
 		_, failed := st.Append(t.Context(), key, 0, store.Entry{Kind: store.EntryBill})
 		err = errors.Join(err, failed)
 	}
-	if err = errors.Join(err, st.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(err, st.Close()))
 	for tenant, want := range map[string]string{"": "work\n", bill.Tenant: "bill\n"} {
 		if out, stderr, code := cli(t, path, "store", "list", "--names", "--tenant", tenant); code != 0 || out != want {
 			t.Errorf("tenant %q: exit %d: %q %s", tenant, code, out, stderr)
@@ -57,9 +55,7 @@ func TestNamesWithTenant(t *testing.T) {
 	if err == nil {
 		err = s.Append(t.Context(), transcript.User("Set the limit."))
 	}
-	if err = errors.Join(err, st.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(err, st.Close()))
 	for _, name := range []string{"key-6f62/work", "work", "key-6f62/w"} {
 		for _, args := range [][]string{
 			{"show", name},

@@ -8,6 +8,7 @@ import (
 	"github.com/pleat-dev/pleat/digest"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/fold/lever"
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/pleattest"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -131,9 +132,7 @@ func TestDigestStopsAtUnseen(t *testing.T) {
 func TestDigestCountsWhatItCovers(t *testing.T) {
 	s := started(t, 12, 100_000, lever.Mask{Keep: 1, All: true}, lever.Digest{Keep: 2})
 	p, err := s.Compact(t.Context(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	difftest.Must(t, err)
 	saved := 0
 	for _, f := range p.Folds {
 		saved += f.Before - f.After

@@ -31,9 +31,7 @@ func openWith(t *testing.T, o *pleat.Options) *pleat.Session {
 		o.Recall = pleat.UnfoldCall
 	}
 	s, err := pleat.OpenSession(t.Context(), store.NewMemory(), store.SessionKey{Session: t.Name()}, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	difftest.Must(t, err)
 	t.Cleanup(func() { s.Close() })
 	return s
 }
@@ -70,13 +68,9 @@ func started(t *testing.T, n, window int, steps ...fold.Lever) *pleat.Session {
 func view(t *testing.T, s *pleat.Session) []string {
 	t.Helper()
 	v, err := s.View(t.Context(), pleat.Turn{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	difftest.Must(t, err)
 	msgs, err := s.Resolve(t.Context(), v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	difftest.Must(t, err)
 	var out []string
 	for _, m := range msgs {
 		var b strings.Builder
@@ -104,9 +98,7 @@ func shown(t *testing.T, s *pleat.Session, n int) string {
 func folds(t *testing.T, s *pleat.Session) map[string]int {
 	t.Helper()
 	p, err := s.Plan(t.Context(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	difftest.Must(t, err)
 	out := make(map[string]int)
 	for _, f := range p.Folds {
 		out[f.Lever]++

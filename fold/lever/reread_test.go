@@ -9,6 +9,7 @@ import (
 
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/fold/lever"
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -40,9 +41,7 @@ func TestKeepReread(t *testing.T) {
 					transcript.Results(transcript.Result("again", "[unchanged src/file1.go: it is as you read it]")))
 			}
 			p, err := s.Compact(t.Context(), "")
-			if err != nil {
-				t.Fatal(err)
-			}
+			difftest.Must(t, err)
 			if !slices.Equal(p.Kept, []string{"src/file1.go"}) {
 				t.Errorf("the plan keeps %q", p.Kept)
 			}

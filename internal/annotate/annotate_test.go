@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/pleat-dev/pleat/internal/client"
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -282,13 +283,9 @@ func TestView(t *testing.T) {
 		view := transcript.View{Messages: []transcript.ViewMessage{{Edits: []transcript.BlockEdit{{Text: c.left}}}}}
 		whole := transcript.User(c.whole)
 		msgs, err := view.Resolve(func(int) transcript.Message { return whole })
-		if err != nil {
-			t.Fatal(err)
-		}
+		difftest.Must(t, err)
 		spoken, err := AttributedView(view, msgs, func(int) (transcript.Message, error) { return whole, nil })
-		if err != nil {
-			t.Fatal(err)
-		}
+		difftest.Must(t, err)
 		var got []string
 		for _, b := range spoken[0].Blocks().All() {
 			if b.Kind() == transcript.KindText && spoken[0].Role() == transcript.RoleUser {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/pleat-dev/pleat/internal/behind"
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/store"
 )
 
@@ -48,25 +49,19 @@ func TestBatches(t *testing.T) {
 	}
 	stored := func() (kinds []store.EntryKind) {
 		for e, err := range st.Store.Scan(t.Context(), key, 1) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			difftest.Must(t, err)
 			kinds = append(kinds, e.Kind)
 		}
 		return kinds
 	}
 	want := []store.EntryKind{store.EntryMessage, store.EntryPrefix, store.EntryUsage, store.EntryFold}
 	for _, kind := range want {
-		if err := add(kind); err != nil {
-			t.Fatal(err)
-		}
+		difftest.Must(t, add(kind))
 	}
 	if got := stored(); !slices.Equal(got, want) || st.behind != 1 {
 		t.Errorf("%v in %d writes behind, want %v in one", got, st.behind, want)
 	}
-	if err := add(store.EntryMessage); err != nil {
-		t.Fatal(err)
-	}
+	difftest.Must(t, add(store.EntryMessage))
 	if ahead, err := b.Ahead(); !ahead || err != nil {
 		t.Errorf("ahead %t, %v", ahead, err)
 	}

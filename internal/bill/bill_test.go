@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/store"
 )
 
@@ -206,10 +207,4 @@ func TestForget(t *testing.T) {
 	check(30+full, map[string]int{"stays": 2 + full})
 }
 
-// must ends the test if something on its way failed.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = difftest.Must

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/pleat-dev/pleat/internal/difftest"
 )
 
 // mergePlain merges a piece as the definition says, and returns the tokens.
@@ -154,14 +156,10 @@ type vector struct {
 func readVectors(tb testing.TB) []vector {
 	tb.Helper()
 	f, err := os.Open("testdata/vectors.jsonl.gz")
-	if err != nil {
-		tb.Fatal(err)
-	}
+	difftest.Must(tb, err)
 	defer f.Close()
 	zr, err := gzip.NewReader(f)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	difftest.Must(tb, err)
 	var vectors []vector
 	for dec := json.NewDecoder(zr); ; {
 		var v vector

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/tokens"
@@ -39,19 +40,13 @@ func stored(t *testing.T, st store.Store, memory int, msgs []transcript.Message)
 	c := New(counter, NewContents(st, key, nil, memory))
 	for i, m := range msgs {
 		body, err := json.Marshal(m)
-		if err != nil {
-			t.Fatal(err)
-		}
+		difftest.Must(t, err)
 		form := MessageForm{Form: FormPleat, Role: m.Role(), Origin: m.Origin()}
 		data, err := json.Marshal(MessageData{form, ShapesOf(m)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		difftest.Must(t, err)
 		seq, err := st.Append(t.Context(), key, uint64(i),
 			store.Entry{Kind: store.EntryMessage, Data: data, Body: body})
-		if err != nil {
-			t.Fatal(err)
-		}
+		difftest.Must(t, err)
 		c.Add(m, ShapesOf(m), KeptMessage{Seq: seq, Body: transcript.HashOf(body), Form: form})
 	}
 	return c
@@ -103,13 +98,9 @@ func TestMeasure(t *testing.T) {
 		c := stored(t, store.NewMemory(), memory, msgs)
 		for _, s := range [][2]int{{2, 40}, {2, 100}, {2, 60}, {1, 30}, {7, 9}, {2, 122}, {5, 5}} {
 			h, bytes, lines, err := c.Measure(t.Context(), s[0], s[1])
-			if err != nil {
-				t.Fatal(err)
-			}
+			difftest.Must(t, err)
 			text, err := c.RenderText(t.Context(), s[0], s[1])
-			if err != nil {
-				t.Fatal(err)
-			}
+			difftest.Must(t, err)
 			if h != transcript.HashOf(text) || bytes != len(text) || lines != strings.Count(text, "\n") {
 				t.Errorf(
 					"memory %d: messages %v have %d bytes and %d lines, measured %d and %d",

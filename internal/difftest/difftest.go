@@ -1,5 +1,6 @@
 // Package difftest compares two values in tests and shows where they differ. It writes
-// both as lines of text and returns a line diff; the text decides what is equal.
+// both as lines of text and returns a line diff; the text decides what is equal. Where a
+// test only needs that nothing failed, [Must] says so.
 package difftest
 
 import (
@@ -32,6 +33,14 @@ func Equal(t testing.TB, want, got any, what ...any) {
 	t.Helper()
 	if d := Values(want, got); d != "" {
 		t.Errorf("%s (-want +got):\n%s", fmt.Sprint(what...), d)
+	}
+}
+
+// Must ends a test at an error.
+func Must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/pleat-dev/pleat/digest"
 	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/pleattest"
 	"github.com/pleat-dev/pleat/store"
@@ -180,9 +181,7 @@ func TestNotesSayEnough(t *testing.T) {
 		p.talk(t, 20)
 	}
 	note := "Sessions are dropped in src/file3.go because sessionCache evicts after 300 entries. Port 8443, 2750 ms.\n"
-	if err := p.j.Note(t.Context(), "state", strings.Repeat(note, 6)); err != nil {
-		t.Fatal(err)
-	}
+	difftest.Must(t, p.j.Note(t.Context(), "state", strings.Repeat(note, 6)))
 	o, _ := p.answer(t.Context())
 	const want = "the notes and the ledger say enough"
 	if len(g.Requests()) > 0 || o.By != "code" || o.Why != want || p.count("warning") > 0 {

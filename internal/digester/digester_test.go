@@ -11,6 +11,7 @@ import (
 	"github.com/pleat-dev/pleat/digest"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/conv"
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/internal/digester"
 	"github.com/pleat-dev/pleat/internal/epoch"
 	"github.com/pleat-dev/pleat/internal/journal"
@@ -69,9 +70,7 @@ func join(t *testing.T, st store.Store, o digest.Options) *party {
 		Warn:   func(_ context.Context, _ *digest.Origin, w string) { p.told = append(p.told, "warning: "+w) },
 		Logger: slog.New(slog.NewTextHandler(&p.log, nil)),
 	})
-	if err := p.j.Refresh(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	difftest.Must(t, p.j.Refresh(t.Context()))
 	return p
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/fold/lever"
 	"github.com/pleat-dev/pleat/internal/conv"
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/internal/epoch"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/store"
@@ -53,9 +54,7 @@ func open(t *testing.T, s *epoch.State, l fold.Lever) epoch.Data {
 		Epoch: p.Epoch, Messages: s.Len(), Trigger: p.Trigger, Folds: p.Folds, InForce: p.In.IDs(), Bare: p.In.Bare,
 		Before: p.Before, After: p.After, Cache: p.Cache,
 	}
-	if err := s.Enter(d); err != nil {
-		t.Fatal(err)
-	}
+	difftest.Must(t, s.Enter(d))
 	if s.Parts.Total() != p.After {
 		t.Errorf("the view has %d tokens, the plan said %d", s.Parts.Total(), p.After)
 	}
@@ -90,9 +89,7 @@ func TestEpochs(t *testing.T) {
 		if !ok {
 			t.Fatal("nothing to undo")
 		}
-		if err := s.Enter(d); err != nil {
-			t.Fatal(err)
-		}
+		difftest.Must(t, s.Enter(d))
 		if s.Epoch != want || s.Parts.Total() != sizes[want] {
 			t.Errorf("epoch %d with %d tokens, want %d with %d", s.Epoch, s.Parts.Total(), want, sizes[want])
 		}
@@ -138,9 +135,7 @@ func TestBorn(t *testing.T) {
 		ID: 1, Lever: "spill", Start: at, End: at + 1, Block: 0, Stub: "large", After: 5, Parts: fold.Parts{Stubs: 5},
 		Before: int(bf.Tokens), Hash: bf.Hash, Final: true,
 	}
-	if err := s.Use([]*fold.Fold{born}); err != nil {
-		t.Fatal(err)
-	}
+	difftest.Must(t, s.Use([]*fold.Fold{born}))
 	counts(t, s)
 	if s.Parts.Total() >= before || s.Past().Folds != 1 {
 		t.Errorf("%d tokens, before %d", s.Parts.Total(), before)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/pleat-dev/pleat/internal/corpustest"
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/ledger/toolcall"
 	"github.com/pleat-dev/pleat/transcript"
@@ -273,9 +274,7 @@ func (c *comparison) compare(id, seq int, state *File, truth shown, changed bool
 func recorded(t *testing.T, path string) map[string]string {
 	out := map[string]string{}
 	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	difftest.Must(t, err)
 	for line := range strings.Lines(string(data)) {
 		var rec struct {
 			ToolUseResult json.RawMessage

@@ -99,12 +99,7 @@ func open(t *testing.T, st store.Store) *opened {
 	return o
 }
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = difftest.Must
 
 // spill folds results of more than so many bytes at birth; 0: none.
 func (o *opened) spill(bytes int) journal.Birth {

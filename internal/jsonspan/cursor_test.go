@@ -178,9 +178,7 @@ func TestWalk(t *testing.T) {
 		}
 		got = append(got, "all "+string(data[start:c.Pos()]))
 	}
-	if err := c.End(); err != nil {
-		t.Fatal(err)
-	}
+	difftest.Must(t, c.End())
 	want := []string{
 		`key "a"`, `a number 1`, `a string "x\n"`, `an object {"b":{}}`, `all [1, "x\n", {"b":{}}]`,
 		`key "\u0062"`, `null null`, `key "c"`, `all []`,
@@ -304,9 +302,7 @@ func TestWalkAllocatesNothing(t *testing.T) {
 				}
 			}
 		}
-		if err := c.End(); err != nil {
-			t.Fatal(err)
-		}
+		difftest.Must(t, c.End())
 	})
 	if n != 0 {
 		t.Errorf("walk makes %v allocations, want 0", n)

@@ -211,9 +211,7 @@ func TestMaxOutput(t *testing.T) {
 	}))
 	defer s.Close()
 	found, err := localserver.Discover(t.Context(), s.URL, "secret", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	difftest.Must(t, err)
 	got := make(map[string]int)
 	for _, m := range found.Models {
 		got[m.ID] = m.MaxOutput

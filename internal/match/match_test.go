@@ -7,6 +7,7 @@ import (
 
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/conv"
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/internal/epoch"
 	"github.com/pleat-dev/pleat/internal/match"
 	"github.com/pleat-dev/pleat/model"
@@ -60,9 +61,7 @@ func state(t *testing.T, was string, folds ...[2]int) *epoch.State {
 		if i == 0 || at[0] == at[1] {
 			d.Messages = len(msgs)
 		}
-		if err := st.Enter(d); err != nil {
-			t.Fatal(err)
-		}
+		difftest.Must(t, st.Enter(d))
 	}
 	return st
 }
@@ -145,9 +144,7 @@ func TestMeet(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			h := match.Read(messages(tt.now))
 			m, err := match.Meet(state(t, tt.was, tt.folds...), h)
-			if err != nil {
-				t.Fatal(err)
-			}
+			difftest.Must(t, err)
 			got := fmt.Sprint("+", len(m.Rest))
 			switch {
 			case m.Diverges:

@@ -12,6 +12,7 @@ import (
 
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/corpustest"
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/internal/meter"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/tokens"
@@ -226,9 +227,7 @@ func TestCorpusCalibration(t *testing.T) {
 	var errs []float64
 	for _, file := range files {
 		cal, off, err := calibrateOn(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		difftest.Must(t, err)
 		overhead, slope := cal.Fit()
 		t.Logf("%s: %d samples, overhead %.0f, slope %.2f, error %.3f", filepath.Base(file), cal.Samples(), overhead,
 			slope, off)

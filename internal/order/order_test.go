@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/internal/order"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
@@ -66,9 +67,7 @@ func check[R interface {
 		return
 	}
 	r, err := decode(body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	difftest.Must(t, err)
 	for _, v := range r.Check(model.Model{}) {
 		if !strings.HasPrefix(v.Rule, "tool-use-id") { // an id may come again on most wires
 			t.Errorf("%s: %s %s\n%s", name, v.Rule, v, body)

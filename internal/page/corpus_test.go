@@ -11,6 +11,7 @@ import (
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/corpustest"
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/pleattest"
 	"github.com/pleat-dev/pleat/store"
@@ -255,15 +256,11 @@ func TestGoldRules(t *testing.T) {
 		t.Skip("set PLEAT_GOLD to a file of labelled rules to run this test")
 	}
 	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	difftest.Must(t, err)
 	var gold map[string]struct {
 		Rules []struct{ Text string }
 	}
-	if err := json.Unmarshal(data, &gold); err != nil {
-		t.Fatal(err)
-	}
+	difftest.Must(t, json.Unmarshal(data, &gold))
 	for _, budget := range []int{8_000, 20_000, 49_000} {
 		for _, folder := range corpustest.Folders(t) {
 			rules, stand := 0, 0

@@ -11,6 +11,7 @@ import (
 
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/conv"
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/internal/fence/fencetest"
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/model"
@@ -154,9 +155,7 @@ func fresh(n int) string {
 func TestNarrateInventsNothing(t *testing.T) {
 	s := stateOf(handoff())
 	whole, err := s.Source.(*conv.Conversation).RenderText(t.Context(), 0, len(s.Facts()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	difftest.Must(t, err)
 	source := flat(whole)
 	for room := 0; room < 900; room += 17 {
 		in := pageOf(s, 12, room)

@@ -12,6 +12,7 @@ import (
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/digest"
 	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/pleattest"
 	"github.com/pleat-dev/pleat/recall"
@@ -151,13 +152,9 @@ func misbehave(t *testing.T, step pleattest.Step, once bool) {
 	pleattest.Digestible(t, s, 24)
 	compact(t, s)
 	v, err := s.View(t.Context(), pleat.Turn{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	difftest.Must(t, err)
 	msgs, err := s.Resolve(t.Context(), v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	difftest.Must(t, err)
 	tr := transcript.NewTranscript()
 	for i := range s.Len() {
 		tr.Append(message(t, s, i))
@@ -202,9 +199,7 @@ func misbehave(t *testing.T, step pleattest.Step, once bool) {
 func message(t testing.TB, s *pleat.Session, i int) transcript.Message {
 	t.Helper()
 	m, err := s.Message(t.Context(), i)
-	if err != nil {
-		t.Fatal(err)
-	}
+	difftest.Must(t, err)
 	return m
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/digest"
 	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/pleattest"
 	"github.com/pleat-dev/pleat/store"
@@ -78,9 +79,7 @@ func TestChainedDigests(t *testing.T) {
 		Digest: digest.Options{Generator: m, NoBackground: true},
 	})
 	pleattest.Append(t, s, transcript.User("Goal: move the billing database to port 6543. Never touch legacy/."))
-	if err := s.Pin(t.Context(), "checksum 9f86d081884c7d65 of release 4.17.2"); err != nil {
-		t.Fatal(err)
-	}
+	difftest.Must(t, s.Pin(t.Context(), "checksum 9f86d081884c7d65 of release 4.17.2"))
 	pleattest.Append(t, s,
 		transcript.Assistant(transcript.Call("w", "write_file",
 			`{"path":"conf/billing.toml","content":"port = 6543"}`)),

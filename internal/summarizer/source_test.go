@@ -9,6 +9,7 @@ import (
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/digest"
 	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/internal/fence/fencetest"
 	"github.com/pleat-dev/pleat/internal/summarizer"
 	"github.com/pleat-dev/pleat/model"
@@ -44,9 +45,7 @@ func TestDigestSource(t *testing.T) {
 				said := transcript.Say(fmt.Sprintf("Part %d takes %d ms, because shardCache%d evicts.", i, 4000+i, i))
 				err := s.Append(t.Context(), transcript.Assistant(said, transcript.Call(id, "query", `{}`)),
 					transcript.Results(transcript.Result(id, line+fmt.Sprintf("THE MIDDLE OF %d\n", i)+line)))
-				if err != nil {
-					t.Fatal(err)
-				}
+				difftest.Must(t, err)
 			}
 			compact(t, s)
 			got := m.Requests()[0].Messages[0].Text()
@@ -101,9 +100,7 @@ func TestCutRoundKeepsFences(t *testing.T) {
 func TestPlainTurns(t *testing.T) {
 	m := pleattest.Always("A summary.")
 	p, err := policy.ByName("threshold")
-	if err != nil {
-		t.Fatal(err)
-	}
+	difftest.Must(t, err)
 	s := pleattest.Open(t, store.NewMemory(), &pleat.Options{
 		Policy: p, Model: model.Model{ID: "m", Window: 200_000}, Digest: digest.Options{Generator: m},
 	})

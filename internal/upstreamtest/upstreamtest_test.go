@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/internal/jsonspan"
 	"github.com/pleat-dev/pleat/internal/upstreamtest"
 	"github.com/pleat-dev/pleat/model"
@@ -150,13 +151,9 @@ func run(t *testing.T, input string) string {
 func ask(t *testing.T, url string, c client, req *model.Request) model.Reply {
 	t.Helper()
 	body, err := c.encode(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	difftest.Must(t, err)
 	resp, err := http.Post(c.url(url, req.Stream), "application/json", bytes.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	difftest.Must(t, err)
 	defer resp.Body.Close()
 	got, err := io.ReadAll(resp.Body)
 	if err != nil || resp.StatusCode != http.StatusOK {
@@ -212,9 +209,7 @@ func TestFailures(t *testing.T) {
 			})
 			for i, status := range []string{fail, "200"} {
 				resp, err := http.Post(server.URL+c.path, "application/json", bytes.NewReader(body))
-				if err != nil {
-					t.Fatal(err)
-				}
+				difftest.Must(t, err)
 				got, _ := io.ReadAll(resp.Body)
 				resp.Body.Close()
 				if fmt.Sprint(resp.StatusCode) != status {
@@ -238,14 +233,10 @@ func TestBinds(t *testing.T) {
 	post := func(messages, more string) (int, string) {
 		req, err := http.NewRequest(http.MethodPost, server.URL+"/v1/messages",
 			strings.NewReader(`{"messages":[`+messages+tail+more+`}}`))
-		if err != nil {
-			t.Fatal(err)
-		}
+		difftest.Must(t, err)
 		req.Header.Set("Anthropic-Beta", "thinking-binding-controls-2026-08-01")
 		resp, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		difftest.Must(t, err)
 		defer resp.Body.Close()
 		body, _ := io.ReadAll(resp.Body)
 		return resp.StatusCode, string(body)
@@ -293,9 +284,7 @@ func TestCut(t *testing.T) {
 		body := `{"model":"m","max_tokens":9,"stream":` + stream +
 			`,"messages":[{"role":"user","content":"step-1-done"}],"tools":[{"name":"bash","input_schema":{"type":"object"}}]}`
 		resp, err := http.Post(server.URL+"/v1/messages", "application/json", strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
+		difftest.Must(t, err)
 		got, err := io.ReadAll(resp.Body)
 		resp.Body.Close()
 		if err == nil || !strings.Contains(string(got), "Step 1") || strings.Contains(string(got), "call_002") {

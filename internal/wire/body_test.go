@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/internal/jsonspan"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -285,9 +286,7 @@ func FuzzSplice(f *testing.F) {
 		for i := range sizes {
 			sizes[i] %= 25
 		}
-		if err := checkSplice(seed, sizes); err != nil {
-			t.Fatal(err)
-		}
+		difftest.Must(t, checkSplice(seed, sizes))
 	})
 }
 

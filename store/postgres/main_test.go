@@ -12,6 +12,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/internal/killtest"
 	"github.com/pleat-dev/pleat/internal/pgtest"
 	"github.com/pleat-dev/pleat/store"
@@ -60,13 +61,7 @@ func put(t testing.TB, st store.Store, key store.SessionKey, last uint64, entrie
 	}
 }
 
-// must ends the test if something on its way failed.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = difftest.Must
 
 // run runs a statement in the database of a URL.
 func run(t testing.TB, url, text string, args ...any) {

@@ -34,13 +34,7 @@ func put(t testing.TB, st store.Store, key store.SessionKey, last uint64, entrie
 	}
 }
 
-// must ends the test if something on its way failed.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = difftest.Must
 
 func TestConformance(t *testing.T) {
 	path := ""

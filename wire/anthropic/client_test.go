@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
 	"github.com/pleat-dev/pleat/wire/anthropic"
@@ -158,9 +159,7 @@ func TestClientRequest(t *testing.T) {
 				t.Errorf("%s is %q, want %q", name, header.Get(name), want)
 			}
 			r, err := anthropic.Decode([]byte(body))
-			if err != nil {
-				t.Fatal(err)
-			}
+			difftest.Must(t, err)
 			m, _ := model.DefaultModels().Lookup(r.Model)
 			if vs := r.Check(m); len(vs) > 0 || len(r.Markers()) > 4 {
 				t.Errorf("not legal: %v\n%s", vs, body)

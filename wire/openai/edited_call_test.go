@@ -3,6 +3,7 @@ package openai_test
 import (
 	"testing"
 
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
 	"github.com/pleat-dev/pleat/wire/openai"
@@ -15,9 +16,7 @@ func TestEncodeResponsesEditedCustomCall(t *testing.T) {
 		`{"type":"message","role":"user","content":"patch it"},` +
 		`{"type":"custom_tool_call","call_id":"c1","name":"apply_patch","input":"*** Begin Patch a long one"},` +
 		`{"type":"custom_tool_call_output","call_id":"c1","output":"Done!"}]}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	difftest.Must(t, err)
 	view := transcript.Whole(len(r.Messages))
 	view.Messages[1].Edits = []transcript.BlockEdit{{Block: 0, Text: "*** Begin Patch …"}}
 	var tr transcript.Transcript

@@ -336,9 +336,7 @@ func seeds(f *testing.F, add func(body []byte)) {
 	files, _ := filepath.Glob("testdata/request/*.txtar")
 	for _, file := range files {
 		text, err := os.ReadFile(file)
-		if err != nil {
-			f.Fatal(err)
-		}
+		must(f, err)
 		_, in := wiretest.Archive(string(text))
 		add([]byte(in[0].Data))
 	}
@@ -412,9 +410,7 @@ func FuzzRecorder(f *testing.F) {
 	files, _ := filepath.Glob("testdata/stream/*.txtar")
 	for _, file := range files {
 		text, err := os.ReadFile(file)
-		if err != nil {
-			f.Fatal(err)
-		}
+		must(f, err)
 		_, in := wiretest.Archive(string(text))
 		f.Add([]byte(in[0].Data), 3, 50)
 	}

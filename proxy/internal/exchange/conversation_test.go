@@ -15,6 +15,7 @@ import (
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/internal/behind"
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/internal/inside"
 	"github.com/pleat-dev/pleat/internal/upstreamtest"
 	"github.com/pleat-dev/pleat/model"
@@ -40,14 +41,10 @@ func TestMarksComeWithMessages(t *testing.T) {
 		`"tools":[{"name":"bash","input_schema":{"type":"object"}}]}`
 	r, _ := http.NewRequest(http.MethodPost, to.URL+"/v1/messages", strings.NewReader(body))
 	resp, err := rw.RoundTrip(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	difftest.Must(t, err)
 	_, _ = io.Copy(io.Discard, resp.Body)
 	resp.Body.Close()
-	if err := rw.Written(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	difftest.Must(t, rw.Written(t.Context()))
 	c := rw.pool.get(rw.Statuses()[0].Key)
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -99,9 +96,7 @@ func TestLegal(t *testing.T) {
 		`{"role":"assistant","content":[{"type":"tool_use","id":"c3","name":"bash","input":{}}]},` +
 		`{"role":"user","content":[{"type":"tool_result","tool_use_id":"c3","content":"3"}]}]}`)
 	read, err := protocol.Messages.Read(whole)
-	if err != nil {
-		t.Fatal(err)
-	}
+	difftest.Must(t, err)
 	req := request{Request: read}
 	rw := New(Options{Models: model.DefaultModels()})
 	if !rw.legal(req, whole) ||
@@ -150,9 +145,7 @@ func TestIndexIsBounded(t *testing.T) {
 func openSession(t *testing.T) *pleat.Session {
 	t.Helper()
 	s, err := pleat.OpenSession(t.Context(), store.NewMemory(), store.SessionKey{Session: "s"}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	difftest.Must(t, err)
 	return s
 }
 
@@ -160,9 +153,7 @@ func openSession(t *testing.T) *pleat.Session {
 func TestHiddenMessagesAreBounded(t *testing.T) {
 	c := &conversation{sess: openSession(t), behind: new(behind.Store), hidden: make(map[int]transcript.Message)}
 	for i := range 6 {
-		if err := c.sess.Append(t.Context(), transcript.User(fmt.Sprint("message ", i))); err != nil {
-			t.Fatal(err)
-		}
+		difftest.Must(t, c.sess.Append(t.Context(), transcript.User(fmt.Sprint("message ", i))))
 	}
 	client := []int{0, -1, -1, -1, -1, 1}
 	for _, shown := range [][]int{{0, 1, 2, 5}, {0, 3, 4, 5}, {0, 5}} {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/proxy/internal/protocol"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
@@ -69,9 +70,7 @@ func TestBefore(t *testing.T) {
 		},
 	} {
 		got, err := a.Before(t.Context(), tt.from, requestOf(t, tt.messages...))
-		if err != nil {
-			t.Fatal(err)
-		}
+		difftest.Must(t, err)
 		if (got == nil) != tt.none || got != nil && (got.Told != tt.told || got.Kept != tt.kept || got.Key.Session != "old") {
 			t.Errorf("%s: %+v", name, got)
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/proxy/internal/protocol"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -26,9 +27,7 @@ func TestKnown(t *testing.T) {
 	for n := 1; n < 20; n++ {
 		for talk := range likeliest {
 			r, err := known.Read(protocol.Messages, "", body(talk, n), takeAll)
-			if err != nil {
-				t.Fatal(err)
-			}
+			difftest.Must(t, err)
 			want := hashesIn(protocol.Messages, body(talk, n))
 			if len(r.Prefixes) != n+1 || r.Prefixes[n] != transcript.Chain(transcript.Hash{}, want)[n] {
 				t.Fatalf("talk %d with %d messages: another hash chain", talk, n)

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/proxy/internal/protocol"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -36,9 +37,7 @@ func requestOf(t *testing.T, list ...string) *protocol.Request {
 	t.Helper()
 	body := `{"model":"m","messages":[` + strings.Join(list, ",") + `]}`
 	r, err := NewCache(1<<30).Read(protocol.Messages, "", []byte(body), takeAll)
-	if err != nil {
-		t.Fatal(err)
-	}
+	difftest.Must(t, err)
 	return r
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"unsafe"
 
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -93,9 +94,7 @@ func TestResultHasTheIDOfItsCall(t *testing.T) {
 			}
 			msgs, err := on.Answer([]transcript.ToolCall{transcript.Call(id, "ledger", `{}`)},
 				[]transcript.ToolResult{transcript.Result(id, "nothing")})
-			if err != nil {
-				t.Fatal(err)
-			}
+			difftest.Must(t, err)
 			if got := msgs[0].Blocks().At(0).(transcript.ToolResult).CallID; got != id {
 				t.Errorf("%s: %q for %q", on.Format, got, id)
 			}

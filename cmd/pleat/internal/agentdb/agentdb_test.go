@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/agentdb"
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/sessionlog"
 	_ "modernc.org/sqlite"
 )
@@ -439,10 +440,4 @@ func TestOtherFiles(t *testing.T) {
 	}
 }
 
-// must ends the test at an error.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = difftest.Must

@@ -89,13 +89,7 @@ func TestWriteReport(t *testing.T) {
 	}
 }
 
-// must ends the test at an error.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = difftest.Must
 
 // An agent compacts at its limit, goes on from what it keeps, and pays for the summary.
 func TestReplayAgent(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/bench"
 	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/pleattest"
 	"github.com/pleat-dev/pleat/policy"
@@ -25,9 +26,7 @@ func TestCompare(t *testing.T) {
 	for _, summarizer := range []*bench.Summarizer{nil, byModel} {
 		rows, err := bench.Compare(t.Context(), sessions,
 			bench.LiveOptions{Policies: policy.All(), Window: 8_000, Summarizer: summarizer})
-		if err != nil {
-			t.Fatal(err)
-		}
+		difftest.Must(t, err)
 		none := rows[len(rows)-1]
 		for _, r := range rows[:len(rows)-1] {
 			if r.Requests != none.Requests || r.Tokens >= none.Tokens || r.Families[bench.Constraints].Targets == 0 {
@@ -47,9 +46,7 @@ func TestCompare(t *testing.T) {
 // Below the rows by code stand those by a model: one that smooths rules away, which a page by code keeps.
 func TestBeside(t *testing.T) {
 	three, err := policy.ByName("three-layer")
-	if err != nil {
-		t.Fatal(err)
-	}
+	difftest.Must(t, err)
 	sessions, o := bench.SynthSessions(20_000)[:2], bench.LiveOptions{Policies: []fold.Policy{three, policy.None()}, Window: 8_000}
 	rows, err := bench.Compare(t.Context(), sessions, o)
 	smooth := func(_ context.Context, r *model.Request, _ func(model.Delta)) (model.Reply, error) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/library"
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/tokens"
@@ -22,18 +23,12 @@ func TestOneScale(t *testing.T) {
 			err = s.Used(t.Context(), model.Usage{Input: s.Snapshot().Parts.Total() * 2 / 3})
 		}
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	difftest.Must(t, err)
 	rep, sum := library.Report(s), 0
 	m, err := library.Scaled(t.Context(), s, model.Model{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	difftest.Must(t, err)
 	b := &browser{tree: new(branch), count: tokens.NewTokenizer(m, nil)}
-	if err := b.grow(t.Context(), s, rep.Folds); err != nil {
-		t.Fatal(err)
-	}
+	difftest.Must(t, b.grow(t.Context(), s, rep.Folds))
 	for _, turn := range b.tree.kids {
 		sum += turn.tokens
 	}

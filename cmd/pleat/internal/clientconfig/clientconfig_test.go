@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/pleat-dev/pleat/internal/difftest"
 )
 
 const url = "http://127.0.0.1:4141"
@@ -543,10 +545,4 @@ func TestDamagedRecord(t *testing.T) {
 	}
 }
 
-// must ends the test if something on its way failed.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = difftest.Must

@@ -3,6 +3,8 @@ package clients
 import (
 	"strings"
 	"testing"
+
+	"github.com/pleat-dev/pleat/internal/difftest"
 )
 
 // Paths of Windows have spaces and backslashes, which shells and JavaScript take for something else.
@@ -18,9 +20,7 @@ func TestInsidePaths(t *testing.T) {
 	}
 	for _, name := range []string{"opencode", "pi"} {
 		c, err := Find(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		difftest.Must(t, err)
 		changes, err := c.Inside(program, func(string) string { return t.TempDir() })
 		if err != nil || !strings.Contains(changes[0].text, `spawn("C:\\Program Files\\pleat\\pleat.exe",`) {
 			t.Errorf("%s: %v\n%s", name, err, changes[0].text)
@@ -40,9 +40,7 @@ func TestKeyIsNoVariable(t *testing.T) {
 		return ""
 	}
 	c, err := Find("codex")
-	if err != nil {
-		t.Fatal(err)
-	}
+	difftest.Must(t, err)
 	if c, err = c.settled("http://127.0.0.1:4141", getenv); err != nil {
 		t.Error(err)
 	}

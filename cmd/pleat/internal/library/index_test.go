@@ -18,6 +18,7 @@ import (
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/library"
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
@@ -239,9 +240,7 @@ func TestIndexDamaged(t *testing.T) {
 func BenchmarkSearch(b *testing.B) {
 	home, index := b.TempDir(), filepath.Join(b.TempDir(), "search.db")
 	dir := filepath.Join(home, ".claude", "projects", "p")
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		b.Fatal(err)
-	}
+	difftest.Must(b, os.MkdirAll(dir, 0o700))
 	random := rand.New(rand.NewPCG(1, 2))
 	words := func(n int) string {
 		var text strings.Builder
@@ -257,9 +256,7 @@ func BenchmarkSearch(b *testing.B) {
 			lines = append(lines, fmt.Sprintf("u a%d assistant %s", n, words(300)), fmt.Sprintf("a%d u user %s", n, words(20)))
 		}
 		file = filepath.Join(dir, fmt.Sprint(i, ".jsonl"))
-		if err := os.WriteFile(file, []byte(claude(lines...)), 0o600); err != nil {
-			b.Fatal(err)
-		}
+		difftest.Must(b, os.WriteFile(file, []byte(claude(lines...)), 0o600))
 	}
 	search := func(index string) {
 		l := library.New(library.Options{Home: home, Aside: true, Index: index})
@@ -288,9 +285,7 @@ func BenchmarkSearch(b *testing.B) {
 	b.Run("grown", func(b *testing.B) {
 		for i := 0; b.Loop(); i++ {
 			at := day.Add(time.Duration(i) * time.Hour)
-			if err := os.Chtimes(file, at, at); err != nil {
-				b.Fatal(err)
-			}
+			difftest.Must(b, os.Chtimes(file, at, at))
 			search(index)
 		}
 	})

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/internal/inside"
 
 	"github.com/pleat-dev/pleat"
@@ -756,9 +757,7 @@ func TestEstimateHasHead(t *testing.T) {
 	if err == nil {
 		err = s.Append(t.Context(), pleat.User("Hello."))
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	difftest.Must(t, err)
 	page, err := library.New(library.Options{Store: st}).List(t.Context(), library.Filter{})
 	if err != nil || len(page.Sessions) != 1 || page.Sessions[0].Tokens < s.Report().Whole {
 		t.Errorf("%v: listed %+v, which has %d tokens", err, page.Sessions, s.Report().Whole)

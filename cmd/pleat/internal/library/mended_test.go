@@ -14,6 +14,7 @@ import (
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/library"
 	"github.com/pleat-dev/pleat/internal/bill"
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
@@ -61,9 +62,7 @@ func (s *shop) say(t *testing.T, tenant, name, text string) store.SessionKey {
 	if err == nil {
 		err = session.Append(t.Context(), transcript.User(text))
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	difftest.Must(t, err)
 	return key
 }
 
@@ -77,9 +76,7 @@ func (s *shop) library(t *testing.T, home string) *library.Library {
 func listed(t *testing.T, l *library.Library) (ids []string) {
 	t.Helper()
 	p, err := l.List(t.Context(), library.Filter{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	difftest.Must(t, err)
 	for _, s := range p.Sessions {
 		ids = append(ids, s.ID)
 	}
@@ -136,9 +133,7 @@ func TestCopies(t *testing.T) {
 	l := st.library(t, "")
 	for of, want := range map[string]store.SessionKey{file: copied, "own": ofOwn} {
 		info, err := l.Find(t.Context(), of)
-		if err != nil {
-			t.Fatal(err)
-		}
+		difftest.Must(t, err)
 		copies, err := l.Copies(t.Context(), info)
 		if err != nil || len(copies) != 1 || copies[0].Key != want || copies[0].Of != of ||
 			copies[0].Title != info.Title {

@@ -9,6 +9,7 @@ import (
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/library"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/annotate"
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/internal/fence"
 	"github.com/pleat-dev/pleat/internal/fence/fencetest"
 	"github.com/pleat-dev/pleat/pleattest"
@@ -152,9 +153,7 @@ func TestProgramIsNoUser(t *testing.T) {
 		for _, f := range s.Folds() {
 			if f.Block < 0 {
 				u, err := s.Unfold(t.Context(), recall.UnfoldRequest{Handle: f.Handle})
-				if err != nil {
-					t.Fatal(err)
-				}
+				difftest.Must(t, err)
 				scripts = append(scripts, u.Content())
 			}
 		}
@@ -185,13 +184,9 @@ func TestCutProgramIsNoUser(t *testing.T) {
 		pleattest.Append(t, s, transcript.User("Go."), transcript.Assistant(transcript.Say("Yes.")), transcript.User(text),
 			transcript.Assistant(transcript.Say("Done.")), transcript.User("And now?"))
 		v, err := s.View(t.Context(), pleat.Turn{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		difftest.Must(t, err)
 		msgs, err := library.Spoken(t.Context(), s, v)
-		if err != nil {
-			t.Fatal(err)
-		}
+		difftest.Must(t, err)
 		user, program := "", ""
 		for _, m := range msgs {
 			for _, blk := range m.Blocks().All() {

@@ -14,6 +14,7 @@ import (
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/agent"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/store"
 )
@@ -133,12 +134,8 @@ func TestTerminate(t *testing.T) {
 	go func() { done <- r.live(t.Context(), r.chat) }()
 	<-in.waits
 	self, err := os.FindProcess(os.Getpid())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := self.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	difftest.Must(t, err)
+	difftest.Must(t, self.Signal(syscall.SIGTERM))
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
@@ -153,9 +150,7 @@ func TestInterrupt(t *testing.T) {
 	signal.Notify(caught, os.Interrupt) // whatever happens, it does not end the tests
 	defer signal.Stop(caught)
 	self, err := os.FindProcess(os.Getpid())
-	if err != nil {
-		t.Fatal(err)
-	}
+	difftest.Must(t, err)
 	in, keys := io.Pipe()
 	r := newRunning(in)
 	prompts, asked := prompted(r.lines), make(chan string)
@@ -170,9 +165,7 @@ func TestInterrupt(t *testing.T) {
 			return model.Reply{}, ctx.Err()
 		}),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	difftest.Must(t, err)
 	defer r.agent.Close()
 	done := make(chan error, 1)
 	go func() { done <- r.live(t.Context(), r.chat) }()
@@ -186,9 +179,7 @@ func TestInterrupt(t *testing.T) {
 				t.Errorf("the model was asked %q", got)
 			}
 		}
-		if err := self.Signal(os.Interrupt); err != nil {
-			t.Fatal(err)
-		}
+		difftest.Must(t, self.Signal(os.Interrupt))
 	}
 	if err := <-done; err != nil {
 		t.Error(err)

@@ -22,6 +22,7 @@ import (
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/library"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/mcp"
 	"github.com/pleat-dev/pleat/internal/corpustest"
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/store"
 )
 
@@ -419,13 +420,7 @@ func TestWrongMessages(t *testing.T) {
 // deep is nested deeper than any message.
 var deep = strings.Repeat("[", 2000) + strings.Repeat("]", 2000)
 
-// must ends the test at an error.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = difftest.Must
 
 // reply is what a conformance case says of an answer, apart from the name and the abilities
 // of the server that it was written for.

@@ -230,9 +230,7 @@ func TestOpenProvider(t *testing.T) {
 				}
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			difftest.Must(t, err)
 			checkClient(t, p, tt.name, tt.client, tt.format, tt.window)
 		})
 	}
@@ -305,9 +303,7 @@ func TestProviderKey(t *testing.T) {
 		}
 		env := envOf("OPENAI_API_KEY", "secret", "OPENAI_BASE_URL", tt.base)
 		p, err := Open(t.Context(), s.URL+"/v1#tiny", env)
-		if err != nil {
-			t.Fatal(err)
-		}
+		difftest.Must(t, err)
 		reply, err := p.Generator.Generate(t.Context(),
 			&model.Request{Messages: []transcript.Message{transcript.User("hello")}}, nil)
 		if err != nil || reply.Messages[0].Text() != "hi" || got != tt.want {

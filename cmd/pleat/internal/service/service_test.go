@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
+	"github.com/pleat-dev/pleat/internal/difftest"
 )
 
 // Each system is told to run the command as it was given, at every login, through the web proxy of its start.
@@ -36,9 +37,7 @@ func TestNew(t *testing.T) {
 	} {
 		o.System = system
 		s, err := New(o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		difftest.Must(t, err)
 		all := s.file + "\n" + s.text
 		for _, c := range slices.Concat(s.start, s.stop) {
 			all += "\n" + strings.Join(c, " ")
@@ -61,9 +60,7 @@ func TestFailedStart(t *testing.T) {
 	t.Setenv("PATH", home) // without systemctl
 	start := func() error {
 		s, err := New(Options{System: "linux", Home: home, Command: []string{"/opt/pleat", "proxy"}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		difftest.Must(t, err)
 		return s.Start(t.Context())
 	}
 	if err := start(); err == nil {
@@ -74,9 +71,7 @@ func TestFailedStart(t *testing.T) {
 		t.Errorf("%s is left", file)
 	}
 	old := "[Unit]\nDescription=pleat proxy\n\n[Service]\nExecStart=\"/opt/pleat\" \"proxy\"\n"
-	if err := term.WriteIn(file, []byte(old)); err != nil {
-		t.Fatal(err)
-	}
+	difftest.Must(t, term.WriteIn(file, []byte(old)))
 	if err := start(); err == nil {
 		t.Fatal("it started")
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/sessionfile"
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/model"
 )
 
@@ -32,9 +33,7 @@ func TestDigestOutput(t *testing.T) {
 		var d sessionfile.Digests
 		fs := pflag.NewFlagSet("", pflag.ContinueOnError)
 		d.Declare(fs)
-		if err := fs.Parse(tt.args); err != nil {
-			t.Fatal(err)
-		}
+		difftest.Must(t, fs.Parse(tt.args))
 		c, err := d.Open(t.Context(), env)
 		if err != nil || c.Model.MaxOutput != tt.want || (c.Generator == nil) != (d.Name == "none") {
 			t.Errorf("%v: %+v, %v", tt.args, c.Model, err)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/library"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/store"
 )
 
@@ -48,23 +49,15 @@ func compacted(rounds int) string {
 func TestFiguresOfRequests(t *testing.T) {
 	home := t.TempDir()
 	path := filepath.Join(home, ".claude", "projects", "-shop", "s.jsonl")
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(compacted(30)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	difftest.Must(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	difftest.Must(t, os.WriteFile(path, []byte(compacted(30)), 0o600))
 	var told bytes.Buffer
 	env := map[string]string{"HOME": home}
 	p := &term.Console{Stdout: &told, Stderr: &told, Getenv: func(v string) string { return env[v] }}
 	f, err := Read(t.Context(), p, path, Flags{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	difftest.Must(t, err)
 	o, err := Overview(f, 5, p.Progress())
-	if err != nil {
-		t.Fatal(err)
-	}
+	difftest.Must(t, err)
 	if o.Messages.All != 61 || o.Messages.Sidechain != 1 {
 		t.Errorf("%+v", o.Messages)
 	}
@@ -75,9 +68,7 @@ func TestFiguresOfRequests(t *testing.T) {
 		t.Errorf("listed %+v, %v; show says that it cost %v", page.Sessions, err, o.Recorded)
 	}
 	r, err := f.Fold(t.Context(), p.Progress(), store.NewMemory(), FoldFlags{Budget: 4_000, Policy: "default"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	difftest.Must(t, err)
 	// Its first request had 20,000 tokens, nearly all beside the messages.
 	if got, want := r.Report.Cache.Removed+r.Tokens().After, 5_000; got < want || got > want+20 {
 		t.Errorf("%d tokens fewer than in the newest request, to %d; whole %d", r.Report.Cache.Removed,

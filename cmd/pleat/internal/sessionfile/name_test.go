@@ -11,6 +11,7 @@ import (
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/store"
 )
 
@@ -19,16 +20,12 @@ import (
 func TestOffer(t *testing.T) {
 	home := t.TempDir()
 	dir := filepath.Join(home, ".claude", "projects", "-shop")
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	difftest.Must(t, os.MkdirAll(dir, 0o700))
 	said := `{"type":"user","sessionId":"s","cwd":"/shop","uuid":"u1","message":{"role":"user","content":"` +
 		strings.Repeat("Long words. ", 60_000) + `"}}` + "\n"
 	for i := range 10 {
 		titled := fmt.Sprintf(`{"type":"ai-title","sessionId":"s","aiTitle":"Title %d"}`+"\n", i)
-		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("s%d.jsonl", i)), []byte(said+titled), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		difftest.Must(t, os.WriteFile(filepath.Join(dir, fmt.Sprintf("s%d.jsonl", i)), []byte(said+titled), 0o600))
 	}
 	var told bytes.Buffer
 	env := map[string]string{"HOME": home, "PLEAT_STORE": filepath.Join(home, "pleat.db")}
@@ -37,19 +34,13 @@ func TestOffer(t *testing.T) {
 	}
 	flags := &stores.Flags{Path: env["PLEAT_STORE"]}
 	st, err := stores.Open(t.Context(), p, flags)
-	if err != nil {
-		t.Fatal(err)
-	}
+	difftest.Must(t, err)
 	s, err := pleat.OpenSession(t.Context(), st, store.SessionKey{Tenant: "key-1", Session: "proxied"}, nil)
 	if err == nil {
 		err = s.Append(t.Context(), pleat.User("Through the proxy."))
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := st.Close(); err != nil {
-		t.Fatal(err)
-	}
+	difftest.Must(t, err)
+	difftest.Must(t, st.Close())
 	all := stores.OpenCatalogue(t.Context(), p, flags)
 	defer all.Close()
 	list, err := offer(t.Context(), p, all)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/internal/corpustest"
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/model"
 )
 
@@ -21,9 +22,7 @@ func TestCorpusShow(t *testing.T) {
 	files := 0
 	for _, path := range corpustest.Files(t) {
 		data, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		difftest.Must(t, err)
 		var requests, window int
 		var usd float64
 		switch filepath.Base(filepath.Dir(filepath.Dir(path))) {
@@ -37,13 +36,9 @@ func TestCorpusShow(t *testing.T) {
 		files++
 		p := &term.Console{Stderr: io.Discard, Getenv: func(string) string { return "" }}
 		f, err := Read(t.Context(), p, path, Flags{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		difftest.Must(t, err)
 		o, err := Overview(f, 10, p.Progress())
-		if err != nil {
-			t.Fatal(err)
-		}
+		difftest.Must(t, err)
 		if got := len(o.Window.Prompts); got != requests {
 			t.Errorf("%s: %d requests, the file has %d", path, got, requests)
 		}
@@ -71,9 +66,7 @@ func saidByPi(t *testing.T, data []byte) (requests int, usd float64) {
 				}
 			}
 		}
-		if err := json.Unmarshal([]byte(line), &o); err != nil {
-			t.Fatal(err)
-		}
+		difftest.Must(t, json.Unmarshal([]byte(line), &o))
 		if u := o.Message.Usage; u != nil && u.TotalTokens > 0 {
 			requests++
 			usd += u.Cost.Total
@@ -99,9 +92,7 @@ func saidByCodex(t *testing.T, data []byte) (requests, window int, usd float64) 
 				Info        json.RawMessage
 			}
 		}
-		if err := json.Unmarshal([]byte(line), &o); err != nil {
-			t.Fatal(err)
-		}
+		difftest.Must(t, json.Unmarshal([]byte(line), &o))
 		if o.Payload.Model != "" {
 			name = o.Payload.Model
 		}

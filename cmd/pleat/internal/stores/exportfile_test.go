@@ -123,13 +123,9 @@ func FuzzReadExport(f *testing.F) {
 		exportEntry{Seq: 1, Kind: "note", Body: anyBytes("\xff")},
 		exportEnd{true, 1},
 	} {
-		if err := w.line(v); err != nil {
-			f.Fatal(err)
-		}
+		must(f, w.line(v))
 	}
-	if err := w.w.Flush(); err != nil {
-		f.Fatal(err)
-	}
+	must(f, w.w.Flush())
 	f.Add(b.Bytes())
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if err := readExport(data); err == nil && !bytes.HasPrefix(data, []byte(`{"pleat":`)) {

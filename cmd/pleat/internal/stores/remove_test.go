@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/store/sqlite"
 )
 
@@ -14,16 +15,12 @@ import (
 func TestRemove(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store.db")
 	st, err := sqlite.Open(path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	difftest.Must(t, err)
 	if err := stores.Remove(t.Context(), path); !errors.Is(err, sqlite.ErrBusy) {
 		t.Errorf("Remove while it is open: %v", err)
 	}
 	read, err := sqlite.Open(path, &sqlite.Options{ReadOnly: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	difftest.Must(t, err)
 	st.Close()
 	if err := stores.Remove(t.Context(), path); !errors.Is(err, sqlite.ErrBusy) {
 		t.Errorf("Remove while it is read: %v", err)
@@ -35,9 +32,7 @@ func TestRemove(t *testing.T) {
 	if err := stores.Remove(t.Context(), path); err != nil {
 		t.Error(err)
 	}
-	if err := os.WriteFile(path, []byte("no database"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	difftest.Must(t, os.WriteFile(path, []byte("no database"), 0o600))
 	if err := stores.Remove(t.Context(), path); err != nil {
 		t.Error(err)
 	}

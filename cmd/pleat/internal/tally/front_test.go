@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/proxy"
 	"github.com/pleat-dev/pleat/store"
 )
@@ -34,9 +35,7 @@ func TestFrontRefusesPages(t *testing.T) {
 	} {
 		nothing := httptest.NewServer(http.NotFoundHandler())
 		to, err := url.Parse(nothing.URL)
-		if err != nil {
-			t.Fatal(err)
-		}
+		difftest.Must(t, err)
 		store := store.NewMemory()
 		h := handlerOf(t, &proxy.Options{Store: store, Anthropic: to, OpenAI: to, Hosts: tt.hosts})
 		method := http.MethodGet
@@ -127,8 +126,6 @@ func TestFrontKeepsToken(t *testing.T) {
 func handlerOf(t *testing.T, o *proxy.Options) *proxy.Handler {
 	t.Helper()
 	h, err := proxy.NewHandler(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	difftest.Must(t, err)
 	return h
 }

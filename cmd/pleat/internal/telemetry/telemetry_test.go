@@ -97,9 +97,7 @@ func TestTelemetryEndpoint(t *testing.T) {
 			return map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": tt.env}[name]
 		}}
 		tel, err := Start(t.Context(), p, tt.flag)
-		if err != nil {
-			t.Fatal(err)
-		}
+		difftest.Must(t, err)
 		tel.Session(t.Context(), store.SessionKey{Session: "s"}, pleat.Event{
 			Kind: pleat.EventError, Err: errors.New("broken"),
 		})

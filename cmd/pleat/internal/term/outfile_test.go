@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"testing"
+
+	"github.com/pleat-dev/pleat/internal/difftest"
 )
 
 func hello(w io.Writer) error {
@@ -20,12 +22,8 @@ func TestWriteToDevice(t *testing.T) {
 		t.Skip("no devices among the files here")
 	}
 	p := &Console{}
-	if err := p.WriteTo(t.Context(), os.DevNull, hello); err != nil {
-		t.Fatal(err)
-	}
-	if err := WriteNewFile(t.Context(), os.DevNull, true, hello); err != nil {
-		t.Fatal(err)
-	}
+	difftest.Must(t, p.WriteTo(t.Context(), os.DevNull, hello))
+	difftest.Must(t, WriteNewFile(t.Context(), os.DevNull, true, hello))
 	if info, err := os.Stat(os.DevNull); err != nil || info.Mode()&fs.ModeCharDevice == 0 {
 		t.Fatalf("%s is %v now (%v)", os.DevNull, info.Mode(), err)
 	}
@@ -34,15 +32,11 @@ func TestWriteToDevice(t *testing.T) {
 func TestWriteThroughLink(t *testing.T) {
 	dir := t.TempDir()
 	file, link := filepath.Join(dir, "file"), filepath.Join(dir, "link")
-	if err := os.WriteFile(file, []byte("old"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	difftest.Must(t, os.WriteFile(file, []byte("old"), 0o600))
 	if err := os.Symlink(file, link); err != nil {
 		t.Skip("no symbolic links here:", err)
 	}
-	if err := (&Console{}).WriteTo(t.Context(), link, hello); err != nil {
-		t.Fatal(err)
-	}
+	difftest.Must(t, (&Console{}).WriteTo(t.Context(), link, hello))
 	if info, err := os.Lstat(link); err != nil || info.Mode()&fs.ModeSymlink == 0 {
 		t.Errorf("the link is %v now (%v)", info.Mode(), err)
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/bench/synth"
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/tokens"
 	"github.com/pleat-dev/pleat/transcript"
@@ -74,13 +75,9 @@ func wire[R checker](
 ) {
 	t.Helper()
 	body, err := encode(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	difftest.Must(t, err)
 	r, err := decode(body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	difftest.Must(t, err)
 	if bad := r.Check(model.Model{}); len(bad) > 0 {
 		t.Errorf("%s, %T: %v", name, r, bad)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/pleat-dev/pleat/internal/bpe"
 	"github.com/pleat-dev/pleat/internal/bpe/bpetest"
+	"github.com/pleat-dev/pleat/internal/difftest"
 )
 
 // A counter is one implementation of an encoding.
@@ -23,16 +24,12 @@ type counter struct {
 func others(tb testing.TB) []counter {
 	tb.Helper()
 	codec, err := tokenizer.Get(tokenizer.O200kBase)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	difftest.Must(tb, err)
 	pkoukk := pkoukkEncoding(tb, "o200k_base")
 	return []counter{
 		{"tiktoken-go", func(text string) int {
 			n, err := codec.Count(text)
-			if err != nil {
-				tb.Fatal(err)
-			}
+			difftest.Must(tb, err)
 			return n
 		}},
 		{"pkoukk", func(text string) int { return len(pkoukk.EncodeOrdinary(text)) }},
@@ -43,9 +40,7 @@ func pkoukkEncoding(tb testing.TB, name string) *tiktoken.Tiktoken {
 	tb.Helper()
 	tiktoken.SetBpeLoader(loader.NewOfflineLoader())
 	encoding, err := tiktoken.GetEncoding(name)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	difftest.Must(tb, err)
 	return encoding
 }
 

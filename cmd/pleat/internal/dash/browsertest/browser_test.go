@@ -101,9 +101,7 @@ func (b *browser) run(t *testing.T, actions ...chromedp.Action) {
 	t.Helper()
 	ctx, stop := context.WithTimeout(b.ctx, time.Minute)
 	defer stop()
-	if err := chromedp.Run(ctx, actions...); err != nil {
-		t.Fatal(err)
-	}
+	must(t, chromedp.Run(ctx, actions...))
 }
 
 // tornBoxes counts boxes of places that show a part of a line.

@@ -19,6 +19,7 @@ import (
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/dash"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/library"
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/proxy"
 	"github.com/pleat-dev/pleat/store"
 )
@@ -75,12 +76,7 @@ type testWriter struct{ t *testing.T }
 
 func (w testWriter) Write(b []byte) (int, error) { w.t.Log(string(b)); return len(b), nil }
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = difftest.Must
 
 // provider is a model that calls a tool at every request, and charges for the prompt.
 func provider(w http.ResponseWriter, r *http.Request) {
