@@ -141,12 +141,27 @@ func TestIndexFollows(t *testing.T) {
 }
 
 // keep puts a session into the store.
-func (h *home) keep(text string) store.SessionKey {
+func (h *home) keep(texts ...string) store.SessionKey {
 	h.Helper()
 	s, err := pleat.OpenSession(h.Context(), h.st, pleat.Key{Session: "kept"}, library.Roughly())
 	h.must(err)
-	h.must(s.Append(h.Context(), transcript.User(text)))
+	for _, text := range texts {
+		h.must(s.Append(h.Context(), transcript.User(text)))
+	}
 	return s.Key()
+}
+
+// A name is found before its parts, however much has them and came later.
+func TestIndexKnowsNames(t *testing.T) {
+	h := newHome(t)
+	parts := strings.Repeat("The posh way to read a config.\n", 1000)
+	h.keep("I set POSH_CONFIG to atomic.", parts, parts, parts, parts, parts, parts)
+	l, _ := h.indexed(filepath.Join(t.TempDir(), "search.db"))
+	for _, query := range []string{"POSH_CONFIG", `"POSH_CONFIG"`} {
+		if got := strings.Join(told(t, l, library.Filter{}, ask(query)), "\n"); !strings.Contains(got, "to atomic") {
+			t.Errorf("%s:\n%.500s", query, got)
+		}
+	}
 }
 
 // An interrupted search leaves what it has read, and the next one goes on.

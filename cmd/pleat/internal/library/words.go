@@ -15,12 +15,16 @@ import (
 // measured by. Scores only tell hits of one session apart.
 type Words [][]string
 
-// WordsOf are the words that a search for the query looks for, without those that narrow it. Of a name
-// that has parts they are the parts.
+// WordsOf are the words that a search for the query looks for, without those that narrow it. A name that has
+// parts is a word beside them: whoever types one looks for it first.
 func WordsOf(q string) (words Words) {
 	typed := search.QueryWords(q)
 	for word := range strings.FieldsSeq(query.Read(q).Asked) {
-		if slices.Contains(typed, word) && len(search.QueryWords(word)) == 1 { // else it is a form of another
+		switch {
+		case !slices.Contains(typed, word): // a form of another
+		case len(search.QueryWords(word)) > 1:
+			words = append(words, []string{word})
+		default:
 			words = append(words, strings.Fields(query.Read(word).Asked))
 		}
 	}
