@@ -202,7 +202,7 @@ func (l Levels[T]) State(tokens T) State {
 // is not.
 func (l Levels[T]) Warning(tokens T, why Trigger) string {
 	n := text.Thousands[T]
-	switch red := why == TriggerRed && tokens >= l.Red; {
+	switch red := why == TriggerRed && tokens >= l.Red && tokens > l.Target; {
 	case red && tokens > l.Max:
 		return fmt.Sprintf("still red after compaction: %s tokens; red begins at %s, and at most %s may be sent",
 			n(tokens), n(l.Red), n(l.Max))
