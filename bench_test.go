@@ -138,16 +138,8 @@ func longSession(tokens int) []transcript.Message {
 	code := func(lines int) string {
 		var b strings.Builder
 		for i := range lines {
-			fmt.Fprintf(
-				&b,
-				"%6d→\tif %s := %s(ctx, %s); err != nil { return fmt.Errorf(\"%s %s: %%w\", err) }\n",
-				i+1,
-				name(),
-				name(),
-				word(),
-				word(),
-				word(),
-			)
+			fmt.Fprintf(&b, "%6d→\tif %s := %s(ctx, %s); err != nil { return fmt.Errorf(\"%s %s: %%w\", err) }\n",
+				i+1, name(), name(), word(), word(), word())
 		}
 		return b.String()
 	}

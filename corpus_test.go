@@ -45,14 +45,8 @@ func TestCorpusEngine(t *testing.T) {
 			}
 		}
 	}
-	t.Logf(
-		"%d last views; %d of %d changed files named; %d of %d typed messages verbatim",
-		stats.views,
-		stats.named,
-		stats.paths,
-		stats.verbatim,
-		stats.said,
-	)
+	t.Logf("%d last views; %d of %d changed files named; %d of %d typed messages verbatim",
+		stats.views, stats.named, stats.paths, stats.verbatim, stats.said)
 }
 
 type corpusCase struct {

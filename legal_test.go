@@ -90,8 +90,7 @@ func shape(msgs []transcript.Message) string {
 func arranged(r *rand.Rand, system, manual bool, seed uint64) []transcript.Message {
 	var out []transcript.Message
 	note := transcript.NewMessage(
-		transcript.RoleSystem,
-		transcript.Say(strings.Repeat("Mind the rules of this place. ", 1+r.IntN(20))),
+		transcript.RoleSystem, transcript.Say(strings.Repeat("Mind the rules of this place. ", 1+r.IntN(20))),
 	)
 	opens := false // the next answer begins a turn
 	for _, m := range (pleattest.Transcripts{Legal: true, NoThink: !manual && seed%2 == 0}).Make(seed) {

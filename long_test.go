@@ -67,9 +67,7 @@ func longTurns(t *testing.T, window, turns int) {
 			name,
 			end-99,
 			end,
-			float64(
-				median.time,
-			)/1e6,
+			float64(median.time)/1e6,
 			median.allocated/1e3,
 			float64(worst.time)/1e6,
 			float64(worst.allocated)/1e6,
@@ -145,14 +143,8 @@ func longTurn(r *rand.Rand, i int) (msgs []transcript.Message) {
 	case 0:
 		c = transcript.Call(id, "read_file", fmt.Sprintf(`{"path":%q}`, file))
 		for line := range 20 + r.IntN(60) {
-			fmt.Fprintf(
-				&out,
-				"%4d\tfunc step%d_%d(ctx context.Context) error { return errors.New(\"e%d\") }\n",
-				line,
-				i,
-				line,
-				r.IntN(1000),
-			)
+			fmt.Fprintf(&out, "%4d\tfunc step%d_%d(ctx context.Context) error { return errors.New(\"e%d\") }\n",
+				line, i, line, r.IntN(1000))
 		}
 	case 1:
 		c = transcript.Call(
@@ -173,8 +165,7 @@ func longTurn(r *rand.Rand, i int) (msgs []transcript.Message) {
 	return append(
 		msgs,
 		transcript.Assistant(
-			transcript.Say(fmt.Sprintf("I found that step %d needs %s, because of error e%d.", i, file, i)),
-			c,
+			transcript.Say(fmt.Sprintf("I found that step %d needs %s, because of error e%d.", i, file, i)), c,
 		),
 		transcript.Results(transcript.Result(id, out.String())),
 	)

@@ -136,17 +136,8 @@ func TestMeasureReadsLittleBack(t *testing.T) {
 		text := pleat.RenderStretch(wide, c.start, c.end)
 		want := strings.Count(text, "\n")
 		if h != transcript.HashOf(text) || bytes != len(text) || lines != want {
-			t.Errorf(
-				"messages %d to %d: %v, %d bytes, %d lines; want %v, %d, %d",
-				c.start,
-				c.end,
-				h,
-				bytes,
-				lines,
-				transcript.HashOf(text),
-				len(text),
-				want,
-			)
+			t.Errorf("messages %d to %d: %v, %d bytes, %d lines; want %v, %d, %d",
+				c.start, c.end, h, bytes, lines, transcript.HashOf(text), len(text), want)
 		}
 	}
 }

@@ -156,13 +156,8 @@ func TestGuessedLimit(t *testing.T) {
 		return strings.Count(allText(view(t, s)), text) == len(calls)
 	}
 	if whole := newest(0, int(guess)); !whole || s.Snapshot().Tokens <= guess || s.Snapshot().Tokens >= refused {
-		t.Errorf(
-			"guessed %d, refused %d: %d are sent, and that the new results are whole is %v",
-			guess,
-			refused,
-			s.Snapshot().Tokens,
-			whole,
-		)
+		t.Errorf("guessed %d, refused %d: %d are sent, and that the new results are whole is %v",
+			guess, refused, s.Snapshot().Tokens, whole)
 	}
 	must(t, s.Used(t.Context(), model.Usage{Input: int(s.Snapshot().Tokens), Output: 10}))
 	if got := s.Snapshot().Limits.Max; got <= guess || got >= refused {

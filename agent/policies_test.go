@@ -60,11 +60,8 @@ func runPolicy(t *testing.T, name string) *policyRun {
 		},
 	})
 	for i := range 40 {
-		r.file(
-			t,
-			fmt.Sprintf("f%d.txt", i),
-			strings.Repeat(fmt.Sprintf("file %d has a line about port %d\n", i, 8000+i), 300),
-		)
+		r.file(t, fmt.Sprintf("f%d.txt", i),
+			strings.Repeat(fmt.Sprintf("file %d has a line about port %d\n", i, 8000+i), 300))
 	}
 	res, err := r.Run(t.Context(), "Read all files. Never touch legacy/.")
 	if err != nil || res.Stop != agent.StopDone {

@@ -88,11 +88,7 @@ func TestReadFile(t *testing.T) {
 		call("", "read_file", `{"path":"long.txt","offset":4999,"limit":10}`),
 		call("", "read_file", `{"path":"long.txt","offset":6000}`),
 		call("", "read_file", `{"path":"empty.txt"}`),
-		call(
-			"",
-			"read_file",
-			`{"path":"bin"}`,
-		),
+		call("", "read_file", `{"path":"bin"}`),
 		call("", "read_file", `{"path":"missing.txt"}`),
 		call("", "read_file", `{"path":"no-end.txt"}`),
 		call("", "read_file", `{"path":"."}`),
@@ -177,19 +173,11 @@ func TestEditFile(t *testing.T) {
 	b.file(t, "a.go", "package other\n")
 	wants(t, b.do(t, edit("other", "mine", false))[0], true, "has changed since")
 	wants(t, b.do(t, call("", "write_file", `{"path":"a.go","content":"x"}`))[0], true, "has changed since")
-	wants(
-		t,
-		b.do(t, call("", "write_file", `{"path":"new/b.go","content":"package b\n"}`))[0],
-		false,
-		"[wrote new/b.go: 1 lines, 10 bytes;",
-	)
+	wants(t, b.do(t, call("", "write_file", `{"path":"new/b.go","content":"package b\n"}`))[0], false,
+		"[wrote new/b.go: 1 lines, 10 bytes;")
 	// What it wrote itself it knows.
-	wants(
-		t,
-		b.do(t, call("", "edit_file", `{"path":"new/b.go","old":"package b","new":"package c"}`))[0],
-		false,
-		"[edited",
-	)
+	wants(t, b.do(t, call("", "edit_file", `{"path":"new/b.go","old":"package b","new":"package c"}`))[0], false,
+		"[edited")
 }
 
 // That a file was read is known as long as the transcript is: after compaction, and in
@@ -235,21 +223,13 @@ func TestGlobAndGrep(t *testing.T) {
 	b.file(t, "bin", "alpha\x00\n")
 	r := b.do(
 		t,
-		call(
-			"",
-			"glob",
-			`{"pattern":"**/*.go"}`,
-		),
+		call("", "glob", `{"pattern":"**/*.go"}`),
 		call("", "glob", `{"pattern":"*.go","path":"sub"}`),
 		call("", "glob", `{"pattern":"*.rs"}`),
 		call("", "glob", `{"pattern":"[a"}`),
 		call("", "grep", `{"pattern":"alpha"}`),
 		call("", "grep", `{"pattern":"alpha","ignore_case":true,"glob":"*.go"}`),
-		call(
-			"",
-			"grep",
-			`{"pattern":"alpha","files_only":true,"path":"sub"}`,
-		),
+		call("", "grep", `{"pattern":"alpha","files_only":true,"path":"sub"}`),
 		call("", "grep", `{"pattern":"needle"}`),
 		call("", "grep", `{"pattern":"("}`),
 		call("", "grep", `{"pattern":"Beta","path":"sub/b.go"}`),

@@ -51,12 +51,8 @@ func TestEscapesAreRefused(t *testing.T) {
 			}
 		}
 	}
-	wants(
-		t,
-		b.do(t, call("", "read_file", `{"path":"dir-link/secret.txt"}`))[0],
-		true,
-		"a symbolic link in it leads outside of the workspace",
-	)
+	wants(t, b.do(t, call("", "read_file", `{"path":"dir-link/secret.txt"}`))[0], true,
+		"a symbolic link in it leads outside of the workspace")
 	wants(t, b.do(t, call("", "read_file", `{"path":"/etc/passwd"}`))[0], true, "outside of the workspace ("+b.dir)
 	wants(t, b.do(t, call("", "grep", `{"pattern":"secret"}`))[0], false, "no line matches")
 	wants(t, b.do(t, call("", "glob", `{"pattern":"**"}`))[0], false, "in/side.txt\n")
@@ -92,12 +88,8 @@ func TestOtherFoldersMayBeAllowed(t *testing.T) {
 	}
 	b.Agent = newAgent(t, &o)
 	wants(t, b.do(t, call("", "read_file", `{"path":%q}`, filepath.Join(other, "a.txt")))[0], false, "other\n")
-	wants(
-		t,
-		b.do(t, call("", "write_file", `{"path":%q,"content":"x"}`, filepath.Join(other, "b.txt")))[0],
-		true,
-		"[denied]",
-	)
+	wants(t, b.do(t, call("", "write_file", `{"path":%q,"content":"x"}`, filepath.Join(other, "b.txt")))[0], true,
+		"[denied]")
 	wants(t, b.do(t, call("", "write_file", `{"path":"src/b.txt","content":"x"}`))[0], false, "[wrote src/b.txt")
 	if runtime.GOOS == "windows" {
 		return

@@ -13,8 +13,7 @@ import (
 // TestAtBirth folds results of a message that is about to join a conversation of two.
 func TestAtBirth(t *testing.T) {
 	src := pleattest.Source(
-		transcript.User("Go."),
-		transcript.Assistant(transcript.Call("a", "bash", `{"command":"make"}`)),
+		transcript.User("Go."), transcript.Assistant(transcript.Call("a", "bash", `{"command":"make"}`)),
 	)
 	long := strings.Repeat("a line\n", 2_000)
 	p := &fold.Policy{Name: "test", AtBirth: fold.Steps{lever.Spill{Chars: 1_000, Preview: 200, Dir: "out"}}}

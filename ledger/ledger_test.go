@@ -421,23 +421,14 @@ func TestSettled(t *testing.T) {
 		case 0:
 			call, result = transcript.Call(id, "write_file", fmt.Sprintf(`{"path":%q,"content":"x"}`, path)), "written"
 		case 1:
-			call, result = transcript.Call(
-				id,
-				"edit_file",
-				fmt.Sprintf(`{"path":"/home/me/%s","old_string":"a","new_string":"b"}`, path),
-			), "edited"
+			input := fmt.Sprintf(`{"path":"/home/me/%s","old_string":"a","new_string":"b"}`, path)
+			call, result = transcript.Call(id, "edit_file", input), "edited"
 		case 2:
-			call, result = transcript.Call(
-				id,
-				"bash",
-				fmt.Sprintf(`{"command":"go test ./src/p%d"}`, r.IntN(9)),
-			), "FAIL\nexit status 1"
+			input := fmt.Sprintf(`{"command":"go test ./src/p%d"}`, r.IntN(9))
+			call, result = transcript.Call(id, "bash", input), "FAIL\nexit status 1"
 		case 3:
-			call, result = transcript.Call(
-				id,
-				"bash",
-				fmt.Sprintf(`{"command":"rm -r src/p%d && git commit -m %d"}`, r.IntN(5), i),
-			), "ok"
+			input := fmt.Sprintf(`{"command":"rm -r src/p%d && git commit -m %d"}`, r.IntN(5), i)
+			call, result = transcript.Call(id, "bash", input), "ok"
 		}
 		msgs = append(msgs, transcript.Assistant(call))
 		if i == 7 {

@@ -44,11 +44,8 @@ func TestLedgerRunCutOff(t *testing.T) {
 	}
 	l := ledgerOf(bashCall("make test", "!Exit code 2"), bashCall("make test | head -5", "started"), editCall("a.go"))
 	for _, budget := range []int{500, 40} {
-		if got := l.Render(ledger.RenderOptions{UpTo: 9, Budget: budget, Count: count}); strings.Contains(
-			got,
-			"make test | head -5: ok",
-		) ||
-			strings.Contains(got, "(2 times, 1 failed): ok") {
+		got := l.Render(ledger.RenderOptions{UpTo: 9, Budget: budget, Count: count})
+		if strings.Contains(got, "make test | head -5: ok") || strings.Contains(got, "(2 times, 1 failed): ok") {
 			t.Errorf("%d tokens:\n%s", budget, got)
 		}
 	}
@@ -434,11 +431,9 @@ func TestLedgerCountsFolders(t *testing.T) {
 	if named := strings.Count(got, "some-file-"); more+named != 300 || a+b != more || folders != 2 || a <= b {
 		t.Errorf("%d named and %d counted (%d and %d)", named, more, a, b)
 	}
-	if more := l.Render(ledger.RenderOptions{UpTo: 1 << 20, Budget: 200, Names: 4000}); strings.Count(
-		more,
-		"some-file-",
-	) != 300 {
-		t.Errorf("there is room for all names:\n%s", more)
+	all := l.Render(ledger.RenderOptions{UpTo: 1 << 20, Budget: 200, Names: 4000})
+	if strings.Count(all, "some-file-") != 300 {
+		t.Errorf("there is room for all names:\n%s", all)
 	}
 	if all := namedPaths(l.Files("")); !slices.Contains(all, "/w/a/some-file-0.go") ||
 		!slices.Contains(all, "/w/b/some-file-298.go") {
@@ -517,10 +512,8 @@ func TestLedgerCorpusChanges(t *testing.T) {
 				continue
 			}
 			extra++
-			if !slices.ContainsFunc(
-				l.Select(ledger.Filter{Path: s.Path}),
-				func(e ledger.Entry) bool { return e.Command != "" },
-			) {
+			byCommand := func(e ledger.Entry) bool { return e.Command != "" }
+			if !slices.ContainsFunc(l.Select(ledger.Filter{Path: s.Path}), byCommand) {
 				t.Errorf("%s: %s was not changed by a file tool", filepath.Base(file), s.Path)
 			}
 		}

@@ -13,8 +13,7 @@ import (
 
 func ExampleScript() {
 	m := &pleattest.Script{Steps: []pleattest.Step{
-		pleattest.Use(transcript.Call("c1", "bash", `{"command":"ls"}`)),
-		pleattest.Say("done"),
+		pleattest.Use(transcript.Call("c1", "bash", `{"command":"ls"}`)), pleattest.Say("done"),
 	}}
 	for range 2 {
 		r, _ := m.Generate(

@@ -318,8 +318,7 @@ func TestManySessions(t *testing.T) {
 	up := httptest.NewServer(http.HandlerFunc(echo))
 	transport := newTransport(time.Minute, nil).(*http.Transport)
 	h := newHandler(t, &Options{
-		Store: store.NewMemory(), Anthropic: serveAt(up.URL), Transport: transport,
-		Sessions: 100,
+		Store: store.NewMemory(), Anthropic: serveAt(up.URL), Transport: transport, Sessions: 100,
 	})
 	front := httptest.NewServer(h)
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64, MaxConnsPerHost: 64}}

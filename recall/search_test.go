@@ -61,9 +61,7 @@ func TestSearchLeavesEchoesOut(t *testing.T) {
 	}
 	err := s.Append(
 		t.Context(),
-		transcript.Assistant(
-			transcript.Call("s1", "search", `{"queries":["upload size limit"]}`),
-		),
+		transcript.Assistant(transcript.Call("s1", "search", `{"queries":["upload size limit"]}`)),
 		transcript.Results(transcript.Result("s1", text)),
 		transcript.Assistant(transcript.Call("s2", "mcp__pleat__search", `{"queries":["upload size limit"]}`)),
 	)
@@ -77,9 +75,7 @@ func TestSearchLeavesEchoesOut(t *testing.T) {
 	err = s.Append(
 		t.Context(),
 		transcript.Results(transcript.Result("s2", "nothing")),
-		transcript.Assistant(
-			transcript.Call("g", "search", `{"pattern":"limit"}`),
-		),
+		transcript.Assistant(transcript.Call("g", "search", `{"pattern":"limit"}`)),
 		transcript.Results(transcript.Result("g", "src/quota.go:12: quotaLimit")),
 	)
 	must(t, err)

@@ -21,10 +21,7 @@ var counter = tokens.NewTokenizer(model.Model{}, nil)
 func recallSession(t testing.TB) *pleat.Session {
 	t.Helper()
 	s, err := pleat.OpenSession(
-		t.Context(),
-		store.NewMemory(),
-		store.SessionKey{Session: "recall"},
-		&pleat.Options{Tokens: counter},
+		t.Context(), store.NewMemory(), store.SessionKey{Session: "recall"}, &pleat.Options{Tokens: counter},
 	)
 	must(t, err)
 	var list strings.Builder
@@ -42,18 +39,8 @@ func recallSession(t testing.TB) *pleat.Session {
 		transcript.Assistant(transcript.Call("2", "bash", `{"command":"cat list.txt"}`)),
 		transcript.Results(transcript.Result("2", list.String())),
 		transcript.Assistant(transcript.Call("3", "fetch", `{"url":"https://example.org/data.json"}`)),
-		transcript.Results(
-			transcript.Result(
-				"3",
-				`{"junk":"`+strings.Repeat(
-					"lorem ipsum ",
-					400,
-				)+`","needle":"zanzibar-77","more":"`+strings.Repeat(
-					"dolor sit ",
-					400,
-				)+`"}`,
-			),
-		),
+		transcript.Results(transcript.Result("3", `{"junk":"`+strings.Repeat("lorem ipsum ", 400)+
+			`","needle":"zanzibar-77","more":"`+strings.Repeat("dolor sit ", 400)+`"}`)),
 		transcript.Assistant(
 			transcript.Call("4", "edit_file",
 				`{"path":"config/server.toml","old_string":"1048576","new_string":"2097152"}`),

@@ -153,18 +153,11 @@ func TestUnfoldPages(t *testing.T) {
 	}
 	for i, text := range texts {
 		s, err := pleat.OpenSession(
-			t.Context(),
-			store.NewMemory(),
-			store.SessionKey{Session: "pages"},
-			&pleat.Options{Tokens: counter},
+			t.Context(), store.NewMemory(), store.SessionKey{Session: "pages"}, &pleat.Options{Tokens: counter},
 		)
 		must(t, err)
-		pleattest.Append(
-			t,
-			s,
-			transcript.Assistant(transcript.Call("1", "bash", `{"command":"x"}`)),
-			transcript.Results(transcript.Result("1", text)),
-		)
+		pleattest.Append(t, s, transcript.Assistant(transcript.Call("1", "bash", `{"command":"x"}`)),
+			transcript.Results(transcript.Result("1", text)))
 		for _, input := range []string{`{"handle":"%s"}`, `{"handle":"%s","bytes":"1-"}`} {
 			handle := handleOf(t, s, 1)
 			if handle == "" {
@@ -233,22 +226,16 @@ func TestUnfoldUnknownHandle(t *testing.T) {
 
 func TestUnfoldRaw(t *testing.T) {
 	s := recallSession(t)
-	if u := unfold(t, s, recall.UnfoldRequest{Handle: handleOf(t, s, 1), Raw: true}); !strings.HasPrefix(
-		u.Whole,
-		`{"kind":"tool_result","id":"1"`,
-	) {
+	u := unfold(t, s, recall.UnfoldRequest{Handle: handleOf(t, s, 1), Raw: true})
+	if !strings.HasPrefix(u.Whole, `{"kind":"tool_result","id":"1"`) {
 		t.Errorf("a block without a wire form is not in the neutral one: %s", u.Whole)
 	}
 	raw := `{"type":"tool_result","tool_use_id":"9","content":"exact \u00e9"}`
 	res := transcript.Result("9", "exact é")
 	res.Raw = raw
-	err := s.Append(
-		t.Context(),
-		transcript.Assistant(transcript.Call("9", "bash", `{"command":"y"}`)),
-		transcript.Results(res),
-	)
-	must(t, err)
-	u := unfold(t, s, recall.UnfoldRequest{Handle: handleOf(t, s, 5), Raw: true})
+	pleattest.Append(t, s, transcript.Assistant(transcript.Call("9", "bash", `{"command":"y"}`)),
+		transcript.Results(res))
+	u = unfold(t, s, recall.UnfoldRequest{Handle: handleOf(t, s, 5), Raw: true})
 	if u.Whole != raw || u.Hash != transcript.HashOf(raw) {
 		t.Errorf("raw: %s", u.Whole)
 	}
@@ -311,12 +298,8 @@ func TestStubOfUnfoldingNamesTheOrigin(t *testing.T) {
 	origin := handleOf(t, s, 1)
 	echo := func(id, tool, input, text string) {
 		t.Helper()
-		pleattest.Append(
-			t,
-			s,
-			transcript.Assistant(transcript.Call(id, tool, input)),
-			transcript.Results(transcript.Result(id, text)),
-		)
+		pleattest.Append(t, s, transcript.Assistant(transcript.Call(id, tool, input)),
+			transcript.Results(transcript.Result(id, text)))
 	}
 	input := fmt.Sprintf(`{"handle":%q,"lines":"20-90"}`, origin)
 	text, isError, _ := inside.Of(s).Answer(t.Context(), "unfold", input)
@@ -352,12 +335,8 @@ func TestUnfoldFile(t *testing.T) {
 	if u.Content() != want || !u.File.Certain || u.Handle != "path:config/server.toml" || u.File.Call != 4 {
 		t.Errorf("got %q, %+v", u.Content(), u.File)
 	}
-	if u := unfold(t, s, recall.UnfoldRequest{Handle: "path:config/server.toml@1"}); u.Content() != strings.Replace(
-		want,
-		"2097152",
-		"1048576",
-		1,
-	) {
+	before := strings.Replace(want, "2097152", "1048576", 1)
+	if u := unfold(t, s, recall.UnfoldRequest{Handle: "path:config/server.toml@1"}); u.Content() != before {
 		t.Errorf("after call 1: %q", u.Content())
 	}
 	u = unfold(t, s, recall.UnfoldRequest{Handle: "path:config/server.toml", From: 3, To: 3})

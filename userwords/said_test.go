@@ -496,10 +496,8 @@ func TestRenderWordsBeforeQuestions(t *testing.T) {
 }
 
 func TestShortQuestion(t *testing.T) {
-	q := "2. Filter stale sessions\n3. Fix the routing\n" + strings.Repeat(
-		"Some background that nobody needs. ",
-		20,
-	) + "\nShall I begin with these?"
+	q := "2. Filter stale sessions\n3. Fix the routing\n" +
+		strings.Repeat("Some background that nobody needs. ", 20) + "\nShall I begin with these?"
 	got := shortQuestion(q)
 	if len(got) > shortQuestionMax || !strings.HasPrefix(got, "2. Filter stale sessions\n3. Fix the routing\n") ||
 		!strings.HasSuffix(got, "Shall I begin with these?") {

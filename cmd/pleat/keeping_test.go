@@ -338,8 +338,7 @@ func tellAll(t *testing.T, path string, key store.SessionKey) sessionState {
 		return string(out)
 	}
 	st := sessionState{
-		Pins: s.Pins(), Notes: s.Notes(), Spent: s.Spent(), Content: map[string]string{},
-		folds: len(s.Folds()),
+		Pins: s.Pins(), Notes: s.Notes(), Spent: s.Spent(), Content: map[string]string{}, folds: len(s.Folds()),
 	}
 	msgs, err := s.Resolve(ctx, transcript.Whole(s.Len()))
 	st.Messages, st.Folds, st.Ledger, st.Report = asJSON(msgs, err), asJSON(s.Folds(),

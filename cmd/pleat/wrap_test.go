@@ -31,8 +31,7 @@ type wrapped struct {
 var wrappedClients = map[string]wrapped{
 	"claude": {
 		client: "claude", name: "claude", args: []string{
-			"-p", "Work.", "--allowedTools", "Bash", "--model",
-			"claude-sonnet-4-5",
+			"-p", "Work.", "--allowedTools", "Bash", "--model", "claude-sonnet-4-5",
 		},
 		env: map[string]string{
 			"ANTHROPIC_API_KEY": wrapKey, "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
@@ -57,8 +56,7 @@ var wrappedClients = map[string]wrapped{
 	},
 	"pi": {
 		client: "pi-messages", name: "pi", args: []string{
-			"--offline", "--provider", "anthropic", "--model",
-			"claude-sonnet-4-5", "-p", "Work.",
+			"--offline", "--provider", "anthropic", "--model", "claude-sonnet-4-5", "-p", "Work.",
 		},
 		env: map[string]string{"ANTHROPIC_API_KEY": wrapKey, "PI_OFFLINE": "1"},
 	},

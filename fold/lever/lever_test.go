@@ -20,8 +20,7 @@ import (
 func open(t *testing.T, window int, steps ...fold.Lever) *pleat.Session {
 	t.Helper()
 	return openWith(
-		t,
-		&pleat.Options{Policy: fold.Policy{Name: "test", AtRed: steps}, Budget: fold.Budget{Window: window}},
+		t, &pleat.Options{Policy: fold.Policy{Name: "test", AtRed: steps}, Budget: fold.Budget{Window: window}},
 	)
 }
 
@@ -176,12 +175,8 @@ func TestAim(t *testing.T) {
 	view(t, with)
 	l := with.Snapshot().Limits
 	if n := without.Snapshot().Tokens; n >= l.Red || n <= l.Target {
-		t.Errorf(
-			"without aim the view has %d tokens, want fewer than red, %d, and more than the target, %d",
-			n,
-			l.Red,
-			l.Target,
-		)
+		t.Errorf("without aim the view has %d tokens, want fewer than red, %d, and more than the target, %d",
+			n, l.Red, l.Target)
 	}
 	if n := with.Snapshot().Tokens; n > l.Target {
 		t.Errorf("with aim the view has %d tokens, want at most the target, %d", n, l.Target)

@@ -59,20 +59,11 @@ func TestFillPage(t *testing.T) {
 		id := fmt.Sprint("call_", n)
 		var text strings.Builder
 		for k := range 80 {
-			fmt.Fprintf(
-				&text,
-				"func helper%d_%d(legacy string) error { return errors.New(%q) }\n",
-				n,
-				k,
-				fmt.Sprint("number ", n*1000+k),
-			)
+			fmt.Fprintf(&text, "func helper%d_%d(legacy string) error { return errors.New(%q) }\n",
+				n, k, fmt.Sprint("number ", n*1000+k))
 		}
-		say(
-			t,
-			s,
-			transcript.Assistant(transcript.Call(id, "read_file", input)),
-			transcript.Results(transcript.Result(id, text.String())),
-		)
+		say(t, s, transcript.Assistant(transcript.Call(id, "read_file", input)),
+			transcript.Results(transcript.Result(id, text.String())))
 	}
 	view(t, s)
 	got := make(map[string]int)

@@ -25,15 +25,8 @@ func TestShorten(t *testing.T) {
 	reads(t, s, 0, 3)
 	say(t, s, transcript.User("why does this fail?\n"+paste+"it worked yesterday"))
 	all := strings.Join(view(t, s), "\n")
-	has(
-		t,
-		s,
-		"These are the rules of the house.",
-		"Read all files.",
-		"why does this fail?\n    main.go:12:",
-		"it worked yesterday",
-		"lines of a paste left out; the rest: ",
-	)
+	has(t, s, "These are the rules of the house.", "Read all files.",
+		"why does this fail?\n    main.go:12:", "it worked yesterday", "lines of a paste left out; the rest: ")
 	if n := s.Snapshot(); n.Tokens > n.Limits.Target || strings.Count(all, "knock") > 100 {
 		t.Errorf("%d tokens, target %d", n.Tokens, n.Limits.Target)
 	}

@@ -46,10 +46,7 @@ func TestSpill(t *testing.T) {
 				t,
 				s,
 				transcript.User("Build it."),
-				transcript.Assistant(
-					a[0].Blocks().At(0),
-					b[0].Blocks().At(0),
-				),
+				transcript.Assistant(a[0].Blocks().At(0), b[0].Blocks().At(0)),
 				transcript.Results(a[1].Blocks().At(0).(transcript.ToolResult),
 					b[1].Blocks().At(0).(transcript.ToolResult)),
 			)

@@ -73,10 +73,7 @@ func TestSqueezeBesideWords(t *testing.T) {
 		transcript.NewMessage(
 			transcript.RoleUser,
 			transcript.Result("a", "a short result"),
-			transcript.Result(
-				"b",
-				strings.Repeat("some words that fill the window ", 2_000),
-			),
+			transcript.Result("b", strings.Repeat("some words that fill the window ", 2_000)),
 			transcript.Say("Never touch legacy/."),
 		),
 	)

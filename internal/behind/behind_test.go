@@ -65,10 +65,8 @@ func TestBatches(t *testing.T) {
 	if ahead, err := b.Ahead(); !ahead || err != nil {
 		t.Errorf("ahead %t, %v", ahead, err)
 	}
-	if _, err := b.Append(t.Context(), key, last-1, store.Entry{Kind: store.EntryUsage}); !errors.Is(
-		err,
-		store.ErrConflict,
-	) {
+	_, err := b.Append(t.Context(), key, last-1, store.Entry{Kind: store.EntryUsage})
+	if !errors.Is(err, store.ErrConflict) {
 		t.Errorf("an entry in the place of another: %v, want a conflict", err)
 	}
 	if _, err := st.Store.Append(t.Context(), key, last-1, store.Entry{Kind: store.EntryFold}); err != nil {

@@ -44,8 +44,7 @@ func mergePlain(v *vocabulary, piece []byte) []uint32 {
 // repeated, so that merges meet ties and long chains.
 func randomPiece(rng *rand.Rand, n int) []byte {
 	units := []string{
-		"a", "b", "an", "the", "ing", "tion", "--", "-", "=", "  ", " ", "\n", "é", "中", "文", "xq",
-		"\xff", "0",
+		"a", "b", "an", "the", "ing", "tion", "--", "-", "=", "  ", " ", "\n", "é", "中", "文", "xq", "\xff", "0",
 	}
 	rng.Shuffle(len(units), func(i, j int) { units[i], units[j] = units[j], units[i] })
 	units = units[:1+rng.IntN(5)]

@@ -91,8 +91,7 @@ func TestLogger(t *testing.T) {
 		_, hc := start(t, status(429, `{"error":{"message":"slow down, `+key+`"}}`), events(wires[0].stream...))
 		var log bytes.Buffer
 		c := &anthropic.Client{ClientOptions: model.ClientOptions{
-			BaseURL: "http://model.test", Key: key, HTTP: hc,
-			Logger: slog.New(slog.NewJSONHandler(&log, nil)),
+			BaseURL: "http://model.test", Key: key, HTTP: hc, Logger: slog.New(slog.NewJSONHandler(&log, nil)),
 		}}
 		if _, err := c.Generate(t.Context(), request("m"), nil); err != nil {
 			t.Fatal(err)

@@ -43,8 +43,7 @@ var wires = []wire{
 		name: "anthropic", model: "claude-opus-4-5",
 		client: func(base string, hc *http.Client, o tuning) model.Generator {
 			return &anthropic.Client{ClientOptions: model.ClientOptions{
-				BaseURL: base, Key: key, HTTP: hc, Retries: o.retries,
-				Idle: o.idle, Limit: o.limit,
+				BaseURL: base, Key: key, HTTP: hc, Retries: o.retries, Idle: o.idle, Limit: o.limit,
 			}}
 		},
 		whole: `{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[{"type":"text","text":"Hello"}],"stop_reason":"end_turn","usage":{"input_tokens":3,"output_tokens":1}}`,
@@ -68,8 +67,7 @@ var wires = []wire{
 		name: "chat", model: "gpt-4o",
 		client: func(base string, hc *http.Client, o tuning) model.Generator {
 			return &openai.ChatClient{
-				BaseURL: base + "/v1", Key: key, HTTP: hc, Retries: o.retries, Idle: o.idle,
-				Limit: o.limit,
+				BaseURL: base + "/v1", Key: key, HTTP: hc, Retries: o.retries, Idle: o.idle, Limit: o.limit,
 			}
 		},
 		whole: `{"id":"c1","model":"m","choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"Hello"}}],"usage":{"prompt_tokens":3,"completion_tokens":1}}`,
@@ -89,8 +87,7 @@ var wires = []wire{
 		name: "responses", model: "gpt-5.4",
 		client: func(base string, hc *http.Client, o tuning) model.Generator {
 			return &openai.ResponsesClient{
-				BaseURL: base + "/v1", Key: key, HTTP: hc, Retries: o.retries, Idle: o.idle,
-				Limit: o.limit,
+				BaseURL: base + "/v1", Key: key, HTTP: hc, Retries: o.retries, Idle: o.idle, Limit: o.limit,
 			}
 		},
 		whole: `{"id":"resp_1","model":"m","status":"completed","output":[` + item +

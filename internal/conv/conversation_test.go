@@ -56,14 +56,8 @@ func TestFacts(t *testing.T) {
 	c := Of(counter, talk(3)...)
 	facts := c.Facts()
 	if c.Len() != 8 || facts.Prompt() != 1 || facts.Opening() != 2 || len(c.Rounds()) != 3 || c.Ledger().Len() != 3 {
-		t.Fatalf(
-			"%d messages, prompt %d, opening %d, %d rounds, %d calls",
-			c.Len(),
-			facts.Prompt(),
-			facts.Opening(),
-			len(c.Rounds()),
-			c.Ledger().Len(),
-		)
+		t.Fatalf("%d messages, prompt %d, opening %d, %d rounds, %d calls",
+			c.Len(), facts.Prompt(), facts.Opening(), len(c.Rounds()), c.Ledger().Len())
 	}
 	result := facts.Block(transcript.BlockRef{Message: 3})
 	if result.Call != 1 || result.Lines != 40 || result.Fixed || result.Empty ||
@@ -102,15 +96,8 @@ func TestMeasure(t *testing.T) {
 			text, err := c.RenderText(t.Context(), s[0], s[1])
 			difftest.Must(t, err)
 			if h != transcript.HashOf(text) || bytes != len(text) || lines != strings.Count(text, "\n") {
-				t.Errorf(
-					"memory %d: messages %v have %d bytes and %d lines, measured %d and %d",
-					memory,
-					s,
-					len(text),
-					strings.Count(text, "\n"),
-					bytes,
-					lines,
-				)
+				t.Errorf("memory %d: messages %v have %d bytes and %d lines, measured %d and %d",
+					memory, s, len(text), strings.Count(text, "\n"), bytes, lines)
 			}
 		}
 	}

@@ -230,12 +230,8 @@ func TestContent(t *testing.T) {
 func TestNotes(t *testing.T) {
 	s := talked(1)
 	said := "The limiter in src/limits.go leaks; src/limits.go needs a mutex at limits.go:42."
-	record(
-		s,
-		transcript.Assistant(transcript.Say(said)),
-		transcript.User("Go on."),
-		transcript.Assistant(transcript.Say(said)),
-	)
+	record(s, transcript.Assistant(transcript.Say(said)), transcript.User("Go on."),
+		transcript.Assistant(transcript.Say(said)))
 	for _, tt := range []struct {
 		note string
 		want bool

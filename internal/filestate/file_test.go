@@ -132,8 +132,7 @@ func TestFile(t *testing.T) {
 			f.Patch(
 				2,
 				[]toolcall.Hunk{
-					{Old: []string{"b"}, New: []string{"b", "B"}},
-					{Old: []string{"x"}, New: []string{"y"}},
+					{Old: []string{"b"}, New: []string{"b", "B"}}, {Old: []string{"x"}, New: []string{"y"}},
 				},
 			)
 		}, "1 a\n2 x\n3 b\n4 B\n5 y\nof 5\n"},

@@ -26,10 +26,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	out, err := jsonspan.Splice(body, []jsonspan.Edit{{
-		Span: model,
-		With: jsonspan.AppendQuote(nil, "large"),
-	}})
+	out, err := jsonspan.Splice(body, []jsonspan.Edit{{Span: model, With: jsonspan.AppendQuote(nil, "large")}})
 	fmt.Printf("%s %v\n", out, err)
 	// Output: {"model": "large",  "temperature": 1.0, "note": "caf\u00e9", "x": [1,2]} <nil>
 }

@@ -51,8 +51,7 @@ func TestChangesAreNet(t *testing.T) {
 		{
 			"added and taken out again",
 			[]transcript.ToolCall{
-				edit("a.go", "x", "x\nfunc tryThis() {"),
-				edit("a.go", "func tryThis() {", "func keepThis() {"),
+				edit("a.go", "x", "x\nfunc tryThis() {"), edit("a.go", "func tryThis() {", "func keepThis() {"),
 			},
 			[]string{"+ func keepThis() {", "\n#1 #2 a.go:\n"},
 			[]string{"tryThis"},
@@ -198,11 +197,7 @@ func TestLedgerKeepsWhatOthersSaw(t *testing.T) {
 	in := pageOf(s, len(s.Facts()), 3000)
 	got := s.Ledger().
 		Render(ledger.RenderOptions{
-			UpTo:   len(s.Facts()),
-			Budget: 200,
-			Count:  s.Tokens().CountText,
-			Answer: in.answer,
-			Brief:  true,
+			UpTo: len(s.Facts()), Budget: 200, Count: s.Tokens().CountText, Answer: in.answer, Brief: true,
 		})
 	for _, want := range []string{
 		"[main 4dc9e56] Guard the limiter",

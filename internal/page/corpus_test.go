@@ -12,6 +12,7 @@ import (
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/corpustest"
 	"github.com/pleat-dev/pleat/internal/difftest"
+	"github.com/pleat-dev/pleat/internal/viewtest"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/pleattest"
 	"github.com/pleat-dev/pleat/store"
@@ -280,14 +281,8 @@ func TestGoldRules(t *testing.T) {
 				}
 			}
 			if rules > 0 {
-				t.Logf(
-					"%s at %d tokens: %d of %d rules stand in the view (%.2f)",
-					filepath.Base(folder),
-					budget,
-					stand,
-					rules,
-					float64(stand)/float64(rules),
-				)
+				t.Logf("%s at %d tokens: %d of %d rules stand in the view (%.2f)",
+					filepath.Base(folder), budget, stand, rules, float64(stand)/float64(rules))
 			}
 		}
 	}
@@ -297,10 +292,7 @@ func TestGoldRules(t *testing.T) {
 // none for a system prompt.
 func tightView(t *testing.T, file string, budget int) string {
 	t.Helper()
-	all := fold.Tokens(budget)
-	s := pleattest.Open(t, store.NewMemory(), &pleat.Options{Tokens: counter, Budget: fold.Budget{
-		Window: budget + 1, Output: fold.Tokens(1), Buffer: fold.Tokens(1), Yellow: all, Red: all, Target: all,
-	}})
+	s := pleattest.Open(t, store.NewMemory(), &pleat.Options{Tokens: counter, Budget: viewtest.Tight(budget)})
 	msgs := corpustest.Read(t, file)
 	for len(msgs) > 0 && (msgs[0].Role() == transcript.RoleSystem || msgs[0].Role() == transcript.RoleDeveloper) {
 		msgs = msgs[1:] // it is in every view

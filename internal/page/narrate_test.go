@@ -103,9 +103,7 @@ func TestPageReadsLikeAHandoff(t *testing.T) {
 func TestRestoreLeavesOutWhatIsShown(t *testing.T) {
 	msgs := append(
 		handoff(),
-		transcript.Assistant(
-			transcript.Call("c5", "read_file", `{"path":"src/limits.go"}`),
-		),
+		transcript.Assistant(transcript.Call("c5", "read_file", `{"path":"src/limits.go"}`)),
 		transcript.Results(transcript.Result("c5", "package limits\n")),
 	)
 	s := stateOf(msgs)
@@ -337,16 +335,8 @@ func TestMinedFrom(t *testing.T) {
 	}
 	typed := block(transcript.KindText, 1<<20)
 	typed.Typed = true
-	said, call, result := block(
-		transcript.KindText,
-		1<<10,
-	), block(
-		transcript.KindToolCall,
-		100,
-	), block(
-		transcript.KindToolResult,
-		8<<10,
-	)
+	said, call := block(transcript.KindText, 1<<10), block(transcript.KindToolCall, 100)
+	result := block(transcript.KindToolResult, 8<<10)
 	long := block(transcript.KindToolResult, 4<<20)
 	many := func(n int, turn ...transcript.MessageFacts) (facts []transcript.MessageFacts) {
 		for range n {

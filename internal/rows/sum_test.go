@@ -35,11 +35,7 @@ func TestSum(t *testing.T) {
 func TestDue(t *testing.T) {
 	// Kinds a b a b a, and for each the one of its kind before it.
 	entries := []store.Entry{
-		{Seq: 1, Kind: "a"},
-		{Seq: 2, Kind: "b"},
-		{Seq: 3, Kind: "a"},
-		{Seq: 4, Kind: "b"},
-		{Seq: 5, Kind: "a"},
+		{Seq: 1, Kind: "a"}, {Seq: 2, Kind: "b"}, {Seq: 3, Kind: "a"}, {Seq: 4, Kind: "b"}, {Seq: 5, Kind: "a"},
 	}
 	prev := []uint64{0, 0, 1, 2, 3}
 	newest := map[store.EntryKind]uint64{"a": 5, "b": 4}

@@ -10,8 +10,8 @@ import (
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/digest"
-	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/corpustest"
+	"github.com/pleat-dev/pleat/internal/viewtest"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/pleattest"
 	"github.com/pleat-dev/pleat/store"
@@ -72,11 +72,8 @@ func TestDigestFillsCorpus(t *testing.T) {
 
 func fills(t *testing.T, msgs []transcript.Message, budget, parts int) (chars, stand, short int) {
 	var digests []string
-	all := fold.Share(1)
 	s := pleattest.Open(t, store.NewMemory(), &pleat.Options{
-		Budget: fold.Budget{
-			Window: budget + 1, Output: fold.Tokens(1), Buffer: fold.Tokens(1), Yellow: all, Red: all, Target: all,
-		},
+		Budget: viewtest.Tight(budget),
 		Model:  model.Model{ID: "scripted", Window: 2_000_000},
 		Digest: digest.Options{Generator: filler(&digests), NoBackground: true, NoFork: true, Calls: -1},
 	})

@@ -221,12 +221,8 @@ func TestDigestInBackground(t *testing.T) {
 		start := time.Now()
 		pleattest.View(t, s)
 		// Meanwhile turns go on, and a call gets its result late.
-		pleattest.Append(
-			t,
-			s,
-			transcript.Assistant(transcript.Call("late", "bash", `{"command":"sleep 9"}`)),
-			transcript.User("Wait, and look at port 9191 too."),
-		)
+		pleattest.Append(t, s, transcript.Assistant(transcript.Call("late", "bash", `{"command":"sleep 9"}`)),
+			transcript.User("Wait, and look at port 9191 too."))
 		if d := time.Since(start); d > 0 {
 			t.Errorf("the caller waited %v", d)
 		}

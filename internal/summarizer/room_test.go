@@ -11,7 +11,7 @@ import (
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/digest"
-	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/internal/viewtest"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/pleattest"
 	"github.com/pleat-dev/pleat/store"
@@ -77,24 +77,13 @@ func TestDigestHasTheRoom(t *testing.T) {
 				}
 				return pleattest.Say("<digest>" + b.String() + "</digest>").Reply, nil
 			}}
-			all := fold.Share(1)
 			s := pleattest.Open(t, store.NewMemory(), &pleat.Options{
-				Budget: fold.Budget{
-					Window: tt.budget + 1,
-					Output: fold.Tokens(1),
-					Buffer: fold.Tokens(1),
-					Yellow: all,
-					Red:    all,
-					Target: all,
-				},
-				Model: model.Model{
-					ID:     "scripted",
-					Window: 400_000,
-				}, Digest: digest.Options{Generator: m, NoBackground: true, NoFork: true},
+				Budget: viewtest.Tight(tt.budget),
+				Model:  model.Model{ID: "scripted", Window: 400_000},
+				Digest: digest.Options{Generator: m, NoBackground: true, NoFork: true},
 			})
 			rule := func(i int) string {
-				return fmt.Sprintf("Rule %d: ", i) + strings.Repeat("keep every word of what I type here as it is. ",
-					12)
+				return fmt.Sprintf("Rule %d: ", i) + strings.Repeat("keep every word of what I type here as it is. ", 12)
 			}
 			first := "Begin."
 			for i := range tt.head {
@@ -302,12 +291,8 @@ func TestDigestStandsInTheView(t *testing.T) {
 					}
 					return pleattest.Say("<analysis>…</analysis>\n<digest>\n" + txt + "\n</digest>").Reply, nil
 				}}
-				all := fold.Share(1)
 				s := pleattest.Open(t, store.NewMemory(), &pleat.Options{
-					Budget: fold.Budget{
-						Window: budget + 1, Output: fold.Tokens(1), Buffer: fold.Tokens(1),
-						Yellow: all, Red: all, Target: all,
-					},
+					Budget: viewtest.Tight(budget),
 					Model:  model.Model{ID: "scripted", Window: 400_000},
 					Digest: digest.Options{Generator: m, NoBackground: true, NoFork: true},
 				})

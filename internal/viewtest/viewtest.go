@@ -110,15 +110,18 @@ func (h Hash) failed(t *testing.T, err error) {
 	}
 }
 
+// Tight is the budget of a session that may use all of so many tokens.
+func Tight(tokens int) fold.Budget {
+	one, all := fold.Tokens(1), fold.Share(1)
+	return fold.Budget{Window: tokens + 1, Output: one, Buffer: one, Yellow: all, Red: all, Target: all}
+}
+
 // Fold folds a whole conversation to a budget, as "pleat compact" does.
 func (h Hash) Fold(t *testing.T, p fold.Policy, budget int, msgs []transcript.Message) {
 	t.Helper()
-	all := fold.Share(1)
 	p.Budget.Window = 0
 	p.AtBirth = fold.Change(p.AtBirth, func(s *lever.Spill) { s.Window = 0 })
-	s := open(t, p, fold.Budget{
-		Window: budget + 1, Output: fold.Tokens(1), Buffer: fold.Tokens(1), Yellow: all, Red: all, Target: all,
-	})
+	s := open(t, p, Tight(budget))
 	if err := s.Append(t.Context(), msgs...); err != nil {
 		t.Fatal(err)
 	}

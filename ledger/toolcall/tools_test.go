@@ -340,8 +340,7 @@ func TestDescribeResult(t *testing.T) {
 		})
 	}
 	f := toolcall.DescribeResult(
-		toolcall.DescribeCall(transcript.Call("1", "x", "{}")),
-		transcript.Result("1", "a\nb\nc"),
+		toolcall.DescribeCall(transcript.Call("1", "x", "{}")), transcript.Result("1", "a\nb\nc"),
 	)
 	if f.Lines != 3 || f.Bytes != 5 {
 		t.Errorf("size %d lines, %d bytes", f.Lines, f.Bytes)

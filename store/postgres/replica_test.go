@@ -250,14 +250,8 @@ func TestReplicasCompete(t *testing.T) {
 		t.Errorf("%d rounds were acknowledged, want %d", len(rounds), replicas*count)
 	}
 	epochs := checkHistory(t, store, rounds)
-	t.Logf(
-		"%d rounds by %d processes, %d conflicts, %d epochs, %d views that two had",
-		len(rounds),
-		replicas,
-		late,
-		epochs,
-		shared,
-	)
+	t.Logf("%d rounds by %d processes, %d conflicts, %d epochs, %d views that two had",
+		len(rounds), replicas, late, epochs, shared)
 	checkReplayed(t, store, views)
 	if late == 0 || epochs == 0 {
 		t.Error("nobody was late, or nothing was folded: the test shows nothing")

@@ -237,14 +237,8 @@ func TestBitFlips(t *testing.T) {
 			break
 		}
 	}
-	t.Logf(
-		"%d flips in %d bytes: %d files refused, %d damages noticed, %d harmless",
-		len(places),
-		len(file),
-		o.refused,
-		o.noticed,
-		o.harmless,
-	)
+	t.Logf("%d flips in %d bytes: %d files refused, %d damages noticed, %d harmless",
+		len(places), len(file), o.refused, o.noticed, o.harmless)
 }
 
 func TestTruncation(t *testing.T) {

@@ -362,10 +362,8 @@ func TestFull(t *testing.T) {
 		t.Fatal("nothing fit")
 	}
 	checkFull(t, st, key, last)
-	if _, err := st.Append(t.Context(), key, last, store.Entry{Kind: "k", Body: noise("more", 200_000)}); !errors.Is(
-		err,
-		store.ErrFull,
-	) {
+	_, err = st.Append(t.Context(), key, last, store.Entry{Kind: "k", Body: noise("more", 200_000)})
+	if !errors.Is(err, store.ErrFull) {
 		t.Errorf("once more: %v, want ErrFull", err)
 	}
 	checkFull(t, st, key, last)

@@ -215,8 +215,7 @@ func ExampleClient() {
 	defer server.Close()
 
 	client := &anthropic.Client{ClientOptions: model.ClientOptions{
-		BaseURL: server.URL,
-		Key:     "from the environment of the program",
+		BaseURL: server.URL, Key: "from the environment of the program",
 	}}
 	reply, err := client.Generate(context.Background(), &model.Request{
 		Model:    "claude-sonnet-5-5",

@@ -71,8 +71,7 @@ func TestEncode(t *testing.T) {
 			"system and options",
 			model.Request{
 				System: "s", Messages: []transcript.Message{
-					transcript.NewMessage(transcript.RoleSystem, transcript.Say("t")),
-					user,
+					transcript.NewMessage(transcript.RoleSystem, transcript.Say("t")), user,
 				},
 				Tools: []model.Tool{
 					{Name: "run", Description: "d", Schema: `{"type":"object"}`},

@@ -97,13 +97,8 @@ func testRecall(t *testing.T, dir string, floors bool) {
 				t.Errorf("%d of %d lines that were shown are exact", all.exact, all.lines)
 			}
 			if floors && (facts.share() < recallFloor || changes.share() < changeFloor) {
-				t.Errorf(
-					"%.3f of the facts and %.3f of the changes were found, the floors are %.2f and %.2f",
-					facts.share(),
-					changes.share(),
-					recallFloor,
-					changeFloor,
-				)
+				t.Errorf("%.3f of the facts and %.3f of the changes were found, the floors are %.2f and %.2f",
+					facts.share(), changes.share(), recallFloor, changeFloor)
 			}
 		})
 	}

@@ -37,16 +37,8 @@ func produced(n int) string {
 	}
 	var b strings.Builder
 	for i := 0; b.Len() < size; i++ {
-		fmt.Fprintf(
-			&b,
-			"%06d call %d: value %x in src/mod%d/file_%d.go:%d\n",
-			i,
-			n,
-			(i+1)*(n+7)*2654435761%4294967291,
-			n%13,
-			i%97,
-			i*3+n,
-		)
+		fmt.Fprintf(&b, "%06d call %d: value %x in src/mod%d/file_%d.go:%d\n",
+			i, n, (i+1)*(n+7)*2654435761%4294967291, n%13, i%97, i*3+n)
 	}
 	return b.String()
 }

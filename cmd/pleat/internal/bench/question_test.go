@@ -30,8 +30,7 @@ func TestQuestionsOfTheFile(t *testing.T) {
 			t.Errorf("asked something else: %.200s", req.System)
 		}
 		return model.Reply{
-			Messages: []transcript.Message{transcript.Assistant(transcript.Say(text))},
-			Stop:     model.StopEnd,
+			Messages: []transcript.Message{transcript.Assistant(transcript.Say(text))}, Stop: model.StopEnd,
 		}, nil
 	}}
 	arms, err := ArmsByName("tail")
@@ -67,8 +66,7 @@ func TestAskingEndsAtAnError(t *testing.T) {
 			text = `[{"question":"First?","answer":"yes"},{"question":"Second?","answer":"yes"}]`
 		}
 		return model.Reply{
-			Messages: []transcript.Message{transcript.Assistant(transcript.Say(text))},
-			Stop:     model.StopEnd,
+			Messages: []transcript.Message{transcript.Assistant(transcript.Say(text))}, Stop: model.StopEnd,
 		}, nil
 	}}
 	arms, err := ArmsByName("tail")

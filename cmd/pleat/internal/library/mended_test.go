@@ -269,11 +269,8 @@ func TestOpenCodeChanges(t *testing.T) {
 	h := newHome(t, ".local/share/opencode/storage")
 	const top = ".local/share/opencode/storage/"
 	say := func(n, role, text string, at time.Time) {
-		h.put(
-			top+"message/ses_1/msg_"+n+".json",
-			`{"id":"msg_`+n+`","role":"`+role+`","modelID":"m","time":{"created":`+n+`}}`,
-			at,
-		)
+		h.put(top+"message/ses_1/msg_"+n+".json",
+			`{"id":"msg_`+n+`","role":"`+role+`","modelID":"m","time":{"created":`+n+`}}`, at)
 		h.put(top+"part/msg_"+n+"/prt_"+n+".json", `{"type":"text","text":"`+text+`"}`, at)
 	}
 	say("1", "user", "Find the leak.", day)

@@ -46,10 +46,7 @@ func TestPermission(t *testing.T) {
 func TestPermitWrite(t *testing.T) {
 	r := newRunning(strings.NewReader("always\n"))
 	call := agent.Call{
-		Name:    "write_file",
-		Effect:  agent.EffectWrite,
-		Subject: "a.sh",
-		Input:   `{"path":"a.sh","content":"ls"}`,
+		Name: "write_file", Effect: agent.EffectWrite, Subject: "a.sh", Input: `{"path":"a.sh","content":"ls"}`,
 	}
 	if d := r.askPerson(t.Context(), call); !d.Allow {
 		t.Errorf("not allowed: %+v", d)

@@ -120,11 +120,8 @@ func TestRehearsalReadsItsAnswer(t *testing.T) {
 	change("deploys.csv", "r.osei", "k.abara")
 	lost := 0
 	for at := 2*60 + 51; at <= 3*60+27; at++ {
-		change(
-			"metrics/orders.csv",
-			fmt.Sprintf("%02d:%02d,%d,%d\n", at/60, at%60, 18+at*7%11, at%3),
-			fmt.Sprintf("%02d:%02d,31,4\n", at/60, at%60),
-		)
+		change("metrics/orders.csv", fmt.Sprintf("%02d:%02d,%d,%d\n", at/60, at%60, 18+at*7%11, at%3),
+			fmt.Sprintf("%02d:%02d,31,4\n", at/60, at%60))
 		lost += 27
 	}
 	res, _, _ := rehearse(t, dir)
