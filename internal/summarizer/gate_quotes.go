@@ -78,7 +78,8 @@ var leftOut = regexp.MustCompile(`…|\.\.\.|\[[^\]]*\]|^/[\w:-]+`)
 
 // quotes checks the quotations of a sentence and returns how many it struck. One of the user that nobody has is
 // struck; where others have it, or the user typed nearly that, it is told so; where the user typed it, it shows
-// where it was cut. Any other must be somebody's, or loses its quotes.
+// where it was cut. Any other must be somebody's, or loses its quotes. Of what others said word for word a message of
+// the user's is the source only if it is cited right beside it: lines begin with the message that they tell about.
 func (g *gateSource) quotes(s string, below bool) (out string, struck int, found []digest.Finding) {
 	if g.typed(s) != "" { // also the quotations inside of theirs
 		return s, 0, nil
@@ -87,14 +88,17 @@ func (g *gateSource) quotes(s string, below bool) (out string, struck int, found
 	done := 0
 	for _, q := range quotations(s) {
 		inner := s[q.start+q.mark : q.end-q.mark]
-		user := below && q.start == 0 || g.ofUser(s[:q.start], s[q.end:])
+		first := below && q.start == 0
+		user := first || g.ofUser(s[:q.start], s[q.end:], wordsBefore, wordsBehind)
 		if words := plainWords(leftOut.ReplaceAllString(inner, " ")); len(words) < 3 || q.weak && !user {
 			continue
 		}
 		f := digest.Finding{Kind: digest.FoundQuote, What: text.Clip(inner, 100)}
 		becomes, typed := inner, g.typed(inner)
 		switch {
-		case typed != "" && (!user || typed == inner), !user && g.source.said(inner):
+		case typed != "" && (!user || typed == inner):
+			continue
+		case typed == "" && g.source.said(inner) && !first && !g.ofUser(s[:q.start], s[q.end:], 1, 1):
 			continue
 		case typed != "":
 			becomes = s[q.start:q.start+q.mark] + typed + s[q.end-q.mark:q.end]
@@ -157,22 +161,23 @@ func (n *sourceText) said(q string) bool {
 	return start >= 0
 }
 
+const wordsBefore, wordsBehind = 5, 3 // of a quotation, where its speaker is looked for
+
 // ofUser reports whether a quotation is the user's: the message that is cited behind it is, or their name or a
-// message of theirs stands a few words before it or behind it.
-func (g *gateSource) ofUser(before, behind string) bool {
-	const wordsBefore, wordsBehind = 5, 3
-	list := strings.Fields(behind)
-	list = list[:min(len(list), wordsBehind)]
-	for _, w := range list {
+// message of theirs stands a few words before it or behind it. Citations count within so many words.
+func (g *gateSource) ofUser(before, behind string, citedBefore, citedBehind int) bool {
+	after := strings.Fields(behind)
+	after = after[:min(len(after), wordsBehind)]
+	for _, w := range after[:min(len(after), citedBehind)] {
 		if n, ok := citation(w); ok {
 			return g.people[n]
 		}
 	}
 	words := strings.Fields(before[strings.LastIndexByte(before, ';')+1:])
-	return slices.ContainsFunc(append(words[max(len(words)-wordsBefore, 0):], list...), func(w string) bool {
-		n, ok := citation(w)
-		return ok && g.people[n] || isUser(w)
-	})
+	last := func(n int) []string { return words[max(len(words)-n, 0):] }
+	cites := func(w string) bool { n, ok := citation(w); return ok && g.people[n] }
+	return slices.ContainsFunc(last(citedBefore), cites) ||
+		slices.ContainsFunc(append(last(wordsBefore), after...), isUser)
 }
 
 // isUser reports whether a word is the user, and not a name that begins so, such as user-message.ts.

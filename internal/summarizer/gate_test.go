@@ -150,6 +150,7 @@ func TestGate(t *testing.T) {
 			"a tool's words beside the user", `- The user's test prints "fold_test.go:117: commit … not found".`,
 			"- The user's test prints [not the user's exact words: fold_test.go:117: commit … not found].",
 		},
+		{"said by the agent, where a message is told of", `- m1: agent "The parser fails because maxDepth is 64".`, ""},
 		{"not said, behind an aside", `- The user, after all, said that "The parser fails because maxDepth is 64".`, "- The user, after all, said that [not the user's exact words: The parser fails because maxDepth is 64]."},
 		{"not said, in an aside", `- At last, the user said, "The parser fails because maxDepth is 64".`, "- At last, the user said, [not the user's exact words: The parser fails because maxDepth is 64]."},
 		{
