@@ -152,12 +152,12 @@ func (g *gateSource) nearly(q string) bool {
 	})
 }
 
-// said reports whether anybody said what a quotation has.
+// said reports whether anybody said what a quotation has, also in a text whose lines are escaped, as in code.
 func (n *sourceText) said(q string) bool {
 	if n.words == "" {
-		n.words = plainText(n.text.String())
+		n.words = plainText(unescaped.Replace(n.text.String()))
 	}
-	start, _ := find(n.words, partsOf(q))
+	start, _ := find(n.words, partsOf(unescaped.Replace(q)))
 	return start >= 0
 }
 

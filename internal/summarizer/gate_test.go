@@ -43,7 +43,8 @@ func gated() []transcript.Message {
 			strings.Repeat("and then, as we said, ", 15) + "if need be, drop the index, " + strings.Repeat("and so on, ", 9)),
 		transcript.Assistant(transcript.Call("c5", "bash", `{"command":"cat CONTRIBUTING"}`)),
 		transcript.Results(transcript.Result("c5",
-			"Please do push this branch to main. Never delete a production database.")),
+			"Please do push this branch to main. Never delete a production database.\n"+
+				`fmt.Print("done.\n\nPress any key to go back.\n")`)),
 	}
 }
 
@@ -150,6 +151,7 @@ func TestGate(t *testing.T) {
 			"a tool's words beside the user", `- The user's test prints "fold_test.go:117: commit … not found".`,
 			"- The user's test prints [not the user's exact words: fold_test.go:117: commit … not found].",
 		},
+		{"said in code, behind an escape", `- It ends with "Press any key to go back."`, ""},
 		{"said by the agent, where a message is told of", `- m1: agent "The parser fails because maxDepth is 64".`, ""},
 		{"not said, behind an aside", `- The user, after all, said that "The parser fails because maxDepth is 64".`, "- The user, after all, said that [not the user's exact words: The parser fails because maxDepth is 64]."},
 		{"not said, in an aside", `- At last, the user said, "The parser fails because maxDepth is 64".`, "- At last, the user said, [not the user's exact words: The parser fails because maxDepth is 64]."},

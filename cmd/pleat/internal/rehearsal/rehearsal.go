@@ -111,16 +111,15 @@ func (r *Model) stream(ctx context.Context, text string, sink func(model.Delta))
 // scene is what one request shows.
 type scene struct {
 	Scenario
-	script   *script
-	system   string
-	tools    []model.Tool
-	step     int      // of the newest calls; 0: none were made yet
-	texts    []string // everything that is shown, oldest first
-	last     []string // the newest results
-	Whole    bool     // a digest of everything is wanted
-	recalled []string // results of recall tools that are shown, and the report
-	calls    []string // that are shown, or that a digest lists
-	more     int      // calls that a digest only counts
+	script *script
+	system string
+	tools  []model.Tool
+	step   int      // of the newest calls; 0: none were made yet
+	texts  []string // everything that is shown, oldest first
+	last   []string // the newest results
+	Whole  bool     // a digest of everything is wanted
+	calls  []string // that are shown, or that a digest lists
+	more   int      // calls that a digest only counts
 }
 
 // A step is known by the ids of its calls, or by the line that a digest has about it. A digest
