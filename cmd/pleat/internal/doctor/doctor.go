@@ -264,23 +264,28 @@ func (d *doctor) examineKeys() {
 // examineAgents looks for the agents that are here, and whether those that are set up work.
 func (d *doctor) examineAgents(running bool) {
 	var here []string
+	none := "none of those that pleat knows is on the PATH; \"pleat setup\" lists them"
 	for _, c := range clients.All {
 		// "continue" is also a builtin of shells.
 		if _, err := exec.LookPath(c.Name); err == nil && c.Name != "continue" {
 			here = append(here, c.Name)
 		}
-		if d.Records.Has(c.InsideRecords()...) {
+		inside, pointed := d.Records.Has(c.InsideRecords()...), d.Records.Has(c.Name)
+		if inside {
 			d.examineInside(c)
 		}
-		if d.Records.Has(c.Name) {
+		if pointed {
 			d.examinePointed(c, running)
+		}
+		if inside || pointed {
+			none = "none is on the PATH here, where what is set up cannot be started"
 		}
 	}
 	slices.Sort(here)
 	if len(here) > 0 {
 		d.ok("agents", "found "+strings.Join(here, ", "))
 	} else {
-		d.note("agents", "none of those that pleat knows is on the PATH; \"pleat setup\" lists them")
+		d.note("agents", none)
 	}
 }
 
