@@ -76,7 +76,8 @@ func (b *benchFlags) declare(fs *pflag.FlagSet) {
 	fs.StringVar(&b.corpus, "corpus", "", "measure on the session files in this `FOLDER`")
 	fs.Var(&b.synthetic, "synthetic",
 		"also take the made-up sessions, of `TOKENS` each (100k without --corpus, at most 600k)")
-	fs.StringSliceVar(&b.arms, "arms", nil, "only these `ARMS`, separated by commas (default: all but summary, which needs --summarizer)")
+	fs.StringSliceVar(&b.arms, "arms", nil,
+		"only these `ARMS`, separated by commas (default: all but summary, which needs --summarizer)")
 	fs.StringArrayVar(&b.policies, "policy", nil,
 		"also compare your own policy, a JSON `FILE`; may be given more than once")
 	fs.BoolVar(&b.live, "live", false,
@@ -295,7 +296,10 @@ func fetchCorpus(ctx context.Context, p *term.Console, dir string) error {
 			file.Repository, file.Licence)
 	}}
 	of := filepath.Join(dir, "asked")
-	if err := cmp.Or(f.Fetch(ctx, dir, files), f.Fetch(ctx, of, asked)); err != nil {
+	if err := f.Fetch(ctx, dir, files); err != nil {
+		return err
+	}
+	if err := f.Fetch(ctx, of, asked); err != nil {
 		return err
 	}
 	p.Printf("%s in %s and %d in %s, all with the right hash. Now: pleat bench --corpus %[2]s\n",

@@ -198,8 +198,8 @@ func ParentOf(session string) string {
 
 func storedInfo(id string, s store.SessionInfo) Info {
 	return Info{
-		ID: id, Parent: ParentOf(id), Name: id, Key: s.Key, stored: s, Modified: s.Last, Used: s.Last, Bytes: s.BodyBytes, Tokens: int(s.BodyBytes / 4),
-		First: s.First, Entries: s.Entries,
+		ID: id, Parent: ParentOf(id), Name: id, Key: s.Key, stored: s, Modified: s.Last, Used: s.Last,
+		Bytes: s.BodyBytes, Tokens: int(s.BodyBytes / 4), First: s.First, Entries: s.Entries,
 	}
 }
 
