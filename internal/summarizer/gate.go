@@ -73,8 +73,7 @@ type gateResult struct {
 const (
 	viewGives    = 10 // one that is longer by up to a tenth stays whole where what stands beside it can give way
 	cutSlack     = 2  // one that is longer by up to a half is cut; else a shorter one is asked for
-	mostStruck   = 4  // it is refused if more than a quarter was struck
-	mostInvented = 8  // or if more was invented, and more than one thing in 250 tokens
+	mostInvented = 8  // it is refused if more was invented, and more than one thing in 250 tokens
 )
 
 func (g *gateSource) check(txt string, w gateWants) gateResult {
@@ -105,7 +104,7 @@ func (g *gateSource) check(txt string, w gateWants) gateResult {
 		clean, found := g.line(line, fenced, below)
 		heading := strings.HasPrefix(line, "#") && text.ListMark(line) > 0
 		if heading || strings.HasSuffix(strings.TrimRight(line, " *"), ":") {
-			below = below && !heading || slices.ContainsFunc(strings.Fields(line), isUser)
+			below = below && !heading || slices.ContainsFunc(plainWords(line), isUser)
 		}
 		r.findings = append(r.findings, found...)
 		if clean != "" || strings.TrimSpace(line) == "" {
@@ -125,7 +124,7 @@ func (g *gateSource) check(txt string, w gateWants) gateResult {
 	switch {
 	case left == 0 || !strings.ContainsFunc(r.text, text.IsLetterRune):
 		return find(digest.FoundEmpty, "nothing is left of it")
-	case invented > max(mostInvented, tokens/250) || (tokens-bare)*mostStruck > tokens && invented > 1:
+	case invented > max(mostInvented, tokens/250):
 		return r
 	case left > w.room+w.gives:
 		return tooLong(left)
@@ -245,21 +244,18 @@ func forged(line string) bool {
 	}, func(p string) bool { return strings.HasPrefix(line, p) }) || annotate.Forged(line)
 }
 
-// struckMark stands where something was struck from a sentence that stays.
-const struckMark = "[struck: not in the conversation]"
+// struckMark stands where something was struck.
+const struckMark = "[struck]"
 
-// sentence checks one sentence. What is invented is struck; with it the sentence, if no more of its names are
-// true.
+// sentence checks one sentence. What is invented is struck, the rest stays.
 func (g *gateSource) sentence(s string, below bool) (string, []digest.Finding) {
-	s, bad, found := g.quotes(s, below)
+	s, found := g.quotes(s, below)
 	var b strings.Builder
-	good, done := 0, 0
+	done := 0
 	for _, l := range literalsIn(s) {
 		if g.source.has(l) {
-			good++
 			continue
 		}
-		bad++
 		found = append(found, digest.Finding{Kind: digest.FoundInvented, What: text.Clip(l.text, 100)})
 		if l.start >= done { // two lines of a file are one token
 			b.WriteString(s[done:l.start] + struckMark)
@@ -268,7 +264,7 @@ func (g *gateSource) sentence(s string, below bool) (string, []digest.Finding) {
 	}
 	out := b.String() + s[done:]
 	unknown := func(l literal) bool { return !g.source.has(l) } // made of what was beside it
-	if bad > 0 && (bad >= good || slices.ContainsFunc(literalsIn(out), unknown)) {
+	if done > 0 && slices.ContainsFunc(literalsIn(out), unknown) {
 		return "", found
 	}
 	return out, found

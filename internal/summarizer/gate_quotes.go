@@ -76,43 +76,44 @@ func partsOf(q string) []string {
 
 var leftOut = regexp.MustCompile(`…|\.\.\.|\[[^\]]*\]|^/[\w:-]+`)
 
-// quotes checks the quotations of a sentence and returns how many it struck. One of the user that nobody has is
-// struck; where others have it, or the user typed nearly that, it is told so; where the user typed it, it shows
-// where it was cut. Any other must be somebody's, or loses its quotes. Of what others said word for word a message of
-// the user's is the source only if it is cited right beside it: lines begin with the message that they tell about.
-func (g *gateSource) quotes(s string, below bool) (out string, struck int, found []digest.Finding) {
+// quotes checks the quotations of a sentence. One of the user that nobody has is struck; where others have it, or
+// the user typed nearly that, it is told so; where the user typed it, it shows where it was cut. Any other of which
+// the conversation has nearly nothing loses its quotes.
+func (g *gateSource) quotes(s string, below bool) (out string, found []digest.Finding) {
 	if g.typed(s) != "" { // also the quotations inside of theirs
-		return s, 0, nil
+		return s, nil
 	}
 	var b strings.Builder
 	done := 0
 	for _, q := range quotations(s) {
 		inner := s[q.start+q.mark : q.end-q.mark]
-		first := below && q.start == 0
-		user := first || g.ofUser(s[:q.start], s[q.end:], wordsBefore, wordsBehind)
-		if words := plainWords(leftOut.ReplaceAllString(inner, " ")); len(words) < 3 || q.weak && !user {
+		named, cited := g.ofUser(s[:q.start], s[q.end:])
+		named = named || below && q.start == 0
+		words := plainWords(leftOut.ReplaceAllString(inner, " "))
+		if len(words) < 3 || q.weak && !named && !cited {
 			continue
 		}
+		typedNearly := func(sp spoken) bool { return nearly(words, sp.words) }
 		f := digest.Finding{Kind: digest.FoundQuote, What: text.Clip(inner, 100)}
 		becomes, typed := inner, g.typed(inner)
+		said := typed != "" || g.source.said(inner)
 		switch {
-		case typed != "" && (!user || typed == inner):
-			continue
-		case typed == "" && g.source.said(inner) && !first && !g.ofUser(s[:q.start], s[q.end:], 1, 1):
+		case said && !named && (typed == "" || !cited), typed == inner:
 			continue
 		case typed != "":
 			becomes = s[q.start:q.start+q.mark] + typed + s[q.end-q.mark:q.end]
-		case user && (g.nearly(inner) || g.source.said(inner)):
+		case named && said, (named || cited) && slices.ContainsFunc(g.said, typedNearly):
 			becomes = "[not the user's exact words: " + inner + "]"
-		case user:
+		case named || cited:
 			f.Kind, becomes = digest.FoundNotSaid, struckMark
-			struck++
+		case nearly(words, g.source.words):
+			continue
 		}
 		found = append(found, f)
 		b.WriteString(s[done:q.start] + becomes)
 		done = q.end
 	}
-	return b.String() + s[done:], struck, found
+	return b.String() + s[done:], found
 }
 
 // typed returns a quotation of what people typed with an ellipsis where it leaves out the beginning or the end of
@@ -138,18 +139,15 @@ func (g *gateSource) typed(q string) (shown string) {
 	return shown
 }
 
-// nearly reports whether a person typed half of the pairs of words of a quotation.
-func (g *gateSource) nearly(q string) bool {
-	words := plainWords(q)
-	return slices.ContainsFunc(g.said, func(sp spoken) bool {
-		pairs := 0
-		for i := range len(words) - 1 {
-			if strings.Contains(sp.words, " "+words[i]+" "+words[i+1]+" ") {
-				pairs++
-			}
+// nearly reports whether a text, in the form of plainText, has half of the pairs of words of a quotation.
+func nearly(words []string, in string) bool {
+	pairs := 0
+	for i := range len(words) - 1 {
+		if strings.Contains(in, " "+words[i]+" "+words[i+1]+" ") {
+			pairs++
 		}
-		return pairs*2 >= len(words)-1
-	})
+	}
+	return pairs*2 >= len(words)-1
 }
 
 // said reports whether anybody said what a quotation has, also in a text whose lines are escaped, as in code.
@@ -161,34 +159,30 @@ func (n *sourceText) said(q string) bool {
 	return start >= 0
 }
 
-const wordsBefore, wordsBehind = 5, 3 // of a quotation, where its speaker is looked for
-
-// ofUser reports whether a quotation is the user's: the message that is cited behind it is, or their name or a
-// message of theirs stands a few words before it or behind it. Citations count within so many words.
-func (g *gateSource) ofUser(before, behind string, citedBefore, citedBehind int) bool {
-	after := strings.Fields(behind)
-	after = after[:min(len(after), wordsBehind)]
-	for _, w := range after[:min(len(after), citedBehind)] {
+// ofUser reports how a quotation is the user's: their name stands right before it or behind it; or it is cited: a
+// message of theirs behind it, or else a few words before it, or their name does. Another's message behind it says
+// that it is not.
+func (g *gateSource) ofUser(before, behind string) (named, cited bool) {
+	if end := strings.IndexAny(behind, ";)"); end >= 0 {
+		behind = behind[:end]
+	}
+	after, words := plainWords(behind), plainWords(before[strings.LastIndexByte(before, ';')+1:])
+	after = after[:min(len(after), 3)]
+	last := func(n int) []string { return words[max(len(words)-n, 0):] }
+	for _, w := range after {
 		if n, ok := citation(w); ok {
-			return g.people[n]
+			return false, g.people[n]
 		}
 	}
-	words := strings.Fields(before[strings.LastIndexByte(before, ';')+1:])
-	last := func(n int) []string { return words[max(len(words)-n, 0):] }
-	cites := func(w string) bool { n, ok := citation(w); return ok && g.people[n] }
-	return slices.ContainsFunc(last(citedBefore), cites) ||
-		slices.ContainsFunc(append(last(wordsBefore), after...), isUser)
+	cites := func(w string) bool { n, ok := citation(w); return isUser(w) || ok && g.people[n] }
+	return slices.ContainsFunc(append(last(2), after...), isUser), slices.ContainsFunc(last(5), cites)
 }
 
-// isUser reports whether a word is the user, and not a name that begins so, such as user-message.ts.
-func isUser(w string) bool {
-	w = strings.Trim(plainText(strings.TrimFunc(w, unicode.IsPunct)), " ")
-	return w == "user" || w == "users"
-}
+func isUser(w string) bool { return w == "user" || w == "users" }
 
-// citation returns the number of the message that a word cites: (m12).
+// citation returns the number of the message that a word cites: m12.
 func citation(w string) (int, bool) {
-	digits, ok := strings.CutPrefix(strings.TrimFunc(w, unicode.IsPunct), "m")
+	digits, ok := strings.CutPrefix(w, "m")
 	n, err := strconv.Atoi(digits)
 	return n - 1, ok && err == nil
 }

@@ -117,7 +117,7 @@ func (n *sourceText) word(t string, beginning bool) bool {
 		}
 		at := from + i
 		end := at + len(t)
-		begins := at == 0 || t[0] == '_' || text.ByteClass[n.lower[at-1]]&text.ByteWord == 0
+		begins := at == 0 || t[0] == '_' || t[0] == '.' || text.ByteClass[n.lower[at-1]]&text.ByteWord == 0
 		ends := beginning || end == len(n.lower) || text.ByteClass[n.lower[end]]&text.ByteWord == 0
 		if begins && ends {
 			return true
