@@ -178,45 +178,19 @@ pleat store import session.jsonl --as from-laptop`,
 	f := stores.Declare(fs)
 	as := fs.String("as", "", "store it under this `NAME`")
 	prints(p, c, func(ctx context.Context, p *term.Console, args []string) (term.Result, error) {
-		file, name, err := openExport(ctx, p, args[0])
-		if err != nil {
-			return nil, err
+		name := args[0]
+		in := p.Wait(ctx, name)
+		defer in.Close()
+		if name == "-" {
+			name = "standard input"
 		}
-		defer file.Close()
-		done, err := stores.Import(ctx, p, f, file, name, *as)
+		done, err := stores.Import(ctx, p, f, in, name, *as)
 		if err != nil {
 			return nil, err
 		}
 		return done.Result(), stores.LeftOut(p, done.Problems, "imported")
 	})
 	return c
-}
-
-// openExport opens an export file. Standard input, or a pipe, is copied to a temporary file that has
-// no name, because it is read twice.
-func openExport(
-	ctx context.Context, p *term.Console, name string,
-) (file *os.File, shown string, err error) {
-	if !term.Waits(name) {
-		file, err = os.Open(name)
-		return file, name, err
-	}
-	shown = name
-	if name == "-" {
-		shown = "standard input"
-	}
-	file, err = os.CreateTemp("", "pleat-import-*")
-	if err != nil {
-		return nil, "", fmt.Errorf("keep %s: %w", shown, err)
-	}
-	defer os.Remove(file.Name())
-	in := p.Wait(ctx, name)
-	defer in.Close()
-	if _, err := io.Copy(file, in); err != nil {
-		_ = file.Close()
-		return nil, "", fmt.Errorf("read %s: %w", shown, err)
-	}
-	return file, shown, nil
 }
 
 func storePageCommand(p *term.Console) *cobra.Command {

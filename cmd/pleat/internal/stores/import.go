@@ -3,13 +3,11 @@ package stores
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
-
-	"github.com/pleat-dev/pleat/internal/journal"
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/library"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
@@ -17,27 +15,26 @@ import (
 )
 
 // Import brings the sessions in an export file into a store, a single one under another name if
-// there is one. The whole file is checked first; a store is opened, and made, only then.
-func Import(ctx context.Context, p *term.Console, f *Flags, file *os.File, name, as string) (*Imports, error) {
-	i := importing{Console: p, file: file, name: name, flags: f, as: as, refused: make(map[int]bool)}
-	if err := i.each(ctx, func() error { return i.try(ctx) }); err != nil {
+// there is one. All of them are first taken into a store that is thrown away: what cannot be opened and
+// unfolded must not get into the user's, which is opened, and made, only then.
+func Import(ctx context.Context, p *term.Console, f *Flags, in io.Reader, name, as string) (*Imports, error) {
+	key := make([]byte, 32) // the user's may be encrypted: nothing must be left in clear text
+	_, _ = rand.Read(key)
+	trial, drop, err := Temporary(ctx, key)
+	if err != nil {
+		return nil, fmt.Errorf("check the file: %w", err)
+	}
+	defer drop()
+	i := importing{Console: p, flags: f, name: name, as: as, trial: trial}
+	if err := i.takeAll(ctx, in); err != nil {
 		return nil, err
 	}
-	var err error
-	if i.store, err = Open(ctx, p, f); err != nil {
+	st, err := Open(ctx, p, f)
+	if err != nil {
 		return nil, err
 	}
-	defer i.store.Close()
-	all := &Imports{Format: "pleat/imports/1", Sessions: []Imported{}, many: i.many}
-	err = i.each(ctx, func() error {
-		done, err := i.bring(ctx)
-		if err == nil {
-			all.Sessions = append(all.Sessions, done)
-		}
-		return err
-	})
-	all.Problems = append([]Problem{}, i.problems...)
-	return all, err
+	defer st.Close()
+	return i.bringAll(ctx, st)
 }
 
 // Imports is what was imported from a file.
@@ -89,145 +86,199 @@ func LeftOut(p *term.Console, list []Problem, done string) error {
 	return nil
 }
 
-// bring imports the session that the file is at.
-func (i *importing) bring(ctx context.Context) (done Imported, err error) {
-	twin := ""
+type importing struct {
+	*term.Console
+	flags    *Flags
+	name, as string
+	many     bool // the file has several sessions
+	trial    Store
+	taken    []Imported // what the trial store has
+	problems []Problem
+}
+
+// takeAll takes the sessions of a file into the trial store. One of several may be refused alone.
+func (i *importing) takeAll(ctx context.Context, in io.Reader) error {
+	r, err := newExportReader(i.name, in)
+	if err != nil {
+		return err
+	}
+	i.many = r.header.More > 0
+	if i.many && i.as != "" {
+		return term.UsageError("--as is for a file with one session, this one has several")
+	}
+	for {
+		h := r.header
+		key := i.flags.Key(i.as)
+		if i.as == "" {
+			key.Session, key.Tenant = string(h.Session), cmp.Or(i.flags.Tenant, string(h.Tenant))
+		}
+		one := Imported{Format: "pleat/import/1", Tenant: key.Tenant, Session: key.Session, Entries: h.Entries}
+		one.Folds, err = i.take(ctx, r, key)
+		if err != nil && ctx.Err() == nil {
+			err = fmt.Errorf("%w (nothing was stored)", err)
+		}
+		if err != nil && (!i.many || ctx.Err() != nil || errors.Is(err, store.ErrFull)) {
+			return err
+		}
+		for r.err == nil {
+			_, _ = r.next()
+		}
+		switch {
+		case !errors.Is(r.err, io.EOF):
+			return r.err
+		case err != nil:
+			i.problems = append(i.problems, Problem{key.Tenant, key.Session, err.Error()})
+		default:
+			i.taken = append(i.taken, one)
+		}
+		if h.More == 0 {
+			return nil
+		}
+		if err := r.begin(); err != nil {
+			return err
+		}
+	}
+}
+
+// take takes the session that the file is at, and returns how many folds it has, all of which came back.
+func (i *importing) take(ctx context.Context, r *exportReader, key store.SessionKey) (folds int, err error) {
+	w := entryWriter{store: i.trial, key: key}
+	tell := i.Progress()
+	defer tell.Done()
+	for {
+		e, err := r.next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err = cmp.Or(err, ctx.Err()); err != nil {
+			return 0, err
+		}
+		if err := w.add(ctx, e); err != nil {
+			return 0, fmt.Errorf("read %s: line %d: %w", i.name, r.number, err)
+		}
+		tell.Say("checking %d of %s", e.Seq, EntryCount(r.header.Entries))
+	}
+	if err := w.flush(ctx); err != nil {
+		return 0, fmt.Errorf("read %s: %w", i.name, err)
+	}
+	folds, problems, err := checkSession(ctx, i.trial, key, tell)
+	switch {
+	case err != nil:
+		return 0, fmt.Errorf("read %s: the session does not open: %w", i.name, err)
+	case len(problems) > 0:
+		return 0, fmt.Errorf("read %s: %s cannot be unfolded, the first: %s", i.name,
+			term.Plural(len(problems), "fold"), problems[0])
+	}
+	return folds, nil
+}
+
+// bringAll brings what was taken into a store. What that has of a session with other content is left as it is.
+func (i *importing) bringAll(ctx context.Context, st Store) (*Imports, error) {
+	all := &Imports{Format: "pleat/imports/1", Sessions: []Imported{}, Problems: append([]Problem{}, i.problems...), many: i.many}
+	for _, one := range i.taken {
+		done, err := i.bring(ctx, st, one)
+		here := errors.Is(err, errOtherContent) || errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrCorrupt)
+		switch {
+		case err == nil:
+			all.Sessions = append(all.Sessions, done)
+		case i.many && here && ctx.Err() == nil:
+			all.Problems = append(all.Problems, Problem{done.Tenant, done.Session, err.Error()})
+		default:
+			return nil, fmt.Errorf("import session %s: %w", done.key(), err)
+		}
+	}
+	return all, nil
+}
+
+var errOtherContent = errors.New("the store has a session of that name with other content")
+
+// bring compares the entries that the store has with those of a session, and adds the others.
+func (i *importing) bring(ctx context.Context, st Store, done Imported) (_ Imported, err error) {
+	from, twin := done.key(), ""
 	if !i.many {
-		twin, err = i.place(ctx, i.as != "")
+		if done.Tenant, twin, err = i.place(ctx, st, from); err != nil {
+			return done, err
+		}
 	}
-	if err == nil {
-		done, err = i.run(ctx, "importing")
+	there, err := collect(st.Scan(ctx, done.key(), 1))
+	if err != nil {
+		return done, err
 	}
-	if err == nil && twin != "" {
+	w := entryWriter{store: st, key: done.key(), last: uint64(len(there))}
+	tell := i.Progress()
+	defer tell.Done()
+	for e, err := range i.trial.Scan(ctx, from, 1) {
+		tell.Say("importing %d of %s", e.Seq, EntryCount(done.Entries))
+		if err == nil && e.BodySize > 0 {
+			e.Body, err = i.trial.Body(ctx, from, e.BodyHash)
+		}
+		switch {
+		case err != nil:
+		case e.Seq > w.last:
+			err = w.add(ctx, e)
+		case !equalEntries(there[e.Seq-1], e):
+			err = fmt.Errorf("%w, different from entry %d (%s) on; it was left as it is "+
+				"(--as NAME imports under another name)", errOtherContent, e.Seq, e.Kind)
+		default:
+			var mended int
+			mended, err = mend(ctx, st, done.key(), e)
+			done.Mended += mended
+		}
+		if err != nil {
+			return done, w.explain(err)
+		}
+	}
+	if err := w.flush(ctx); err != nil {
+		return done, w.explain(err)
+	}
+	if done.Added, done.Stored = w.added, w.last+w.added; twin != "" {
 		i.Note("pleat: the store also has %s: they are two sessions\n", twin)
 	}
-	return done, err
+	return done, nil
 }
 
 // place chooses the tenant that has the session already, unless the user named a place: what comes
 // back must not become a second session. It returns the name of one that another tenant has.
-func (i *importing) place(ctx context.Context, named bool) (twin string, err error) {
-	list, err := library.Stored(ctx, i.store, "")
+func (i *importing) place(ctx context.Context, st Store, key store.SessionKey) (tenant, twin string, err error) {
+	list, err := library.Stored(ctx, st, "")
 	var others []string
 	for _, s := range list {
-		if s.Key == i.key {
-			return "", err
+		if s.Key == key {
+			return key.Tenant, "", err
 		}
-		if s.Key.Session == i.key.Session {
+		if s.Key.Session == key.Session {
 			others = append(others, s.Key.Tenant)
 		}
 	}
 	switch {
 	case err != nil || len(others) == 0:
-		return "", err
-	case named, i.key.Tenant != "":
-		return library.NamesOf(list).Full(store.SessionKey{Tenant: others[0], Session: i.key.Session}), nil
+		return key.Tenant, "", err
+	case i.as != "", key.Tenant != "":
+		key.Tenant, tenant = others[0], key.Tenant
+		return tenant, library.NamesOf(list).Full(key), nil
 	case len(others) > 1:
-		return "", fmt.Errorf("several tenants have it: name one with --tenant (%s)", strings.Join(others, ", "))
+		return "", "", fmt.Errorf("several tenants have it: name one with --tenant (%s)", strings.Join(others, ", "))
 	}
-	i.key.Tenant = others[0]
-	return "", nil
+	return others[0], "", nil
 }
 
-type importing struct {
-	*term.Console
-	flags    *Flags
-	file     *os.File
-	name, as string
-	many     bool  // the file has several sessions
-	store    Store // nil: the file is being checked
-	refused  map[int]bool
-	problems []Problem
-
-	r   *exportReader
-	key store.SessionKey // of the session that it is at
-}
-
-// each reads the file from its beginning, and calls do at the beginning of each session that was not
-// refused before. It checks what do leaves of a session.
-func (i *importing) each(ctx context.Context, do func() error) (err error) {
-	if _, err := i.file.Seek(0, io.SeekStart); err != nil {
-		return fmt.Errorf("read %s: %w", i.name, err)
+// mend replaces the stored body of an entry if it is damaged, and returns how many it
+// replaced. A store replaces a damaged body when a new entry brings it again, so a
+// temporary session does.
+func mend(ctx context.Context, st Store, key store.SessionKey, e store.Entry) (int, error) {
+	if len(e.Body) == 0 {
+		return 0, nil
 	}
-	if i.r, err = newExportReader(i.name, i.file); err != nil {
-		return err
+	if _, err := st.Body(ctx, key, e.BodyHash); !errors.Is(err, store.ErrCorrupt) {
+		return 0, err
 	}
-	i.many = i.r.header.More > 0
-	if i.many && i.as != "" {
-		return term.UsageError("--as is for a file with one session, this one has several")
+	key.Session = "mending " + key.Session
+	// Left by an interrupted import.
+	if err := st.Forget(ctx, key); err != nil && !errors.Is(err, store.ErrNotFound) {
+		return 0, err
 	}
-	for at := 0; ; at++ {
-		h := i.r.header
-		if i.key = i.flags.Key(i.as); i.as == "" {
-			i.key.Session, i.key.Tenant = string(h.Session), cmp.Or(i.flags.Tenant, string(h.Tenant))
-		}
-		if !i.refused[at] {
-			err := do()
-			switch {
-			case err != nil && i.onlyThis(ctx, err):
-				i.refused[at] = true
-				i.problems = append(i.problems, Problem{i.key.Tenant, i.key.Session, err.Error()})
-			case err != nil && i.store != nil:
-				return fmt.Errorf("import session %s: %w", i.key, err)
-			case err != nil:
-				return err
-			}
-		}
-		for i.r.err == nil {
-			_, _ = i.r.next()
-		}
-		switch {
-		case !errors.Is(i.r.err, io.EOF):
-			return i.r.err
-		case h.More == 0:
-			return nil
-		}
-		if err := i.r.begin(); err != nil {
-			return err
-		}
+	if _, err := st.Append(ctx, key, 0, store.Entry{Kind: e.Kind, Time: e.Time, Body: e.Body}); err != nil {
+		return 0, fmt.Errorf("repair entry %d: %w", e.Seq, err)
 	}
-}
-
-// onlyThis reports whether an error is about one of several sessions, so that the others may still be
-// imported.
-func (i *importing) onlyThis(ctx context.Context, err error) bool {
-	switch {
-	case !i.many || ctx.Err() != nil || i.r.err != nil && !errors.Is(i.r.err, io.EOF) || errors.Is(err, store.ErrFull):
-		return false
-	case i.store == nil:
-		return true
-	}
-	return errors.Is(err, errOtherContent) || errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrCorrupt)
-}
-
-var errOtherContent = errors.New("the store has a session of that name with other content")
-
-// read reads the session that the file is at, and calls each with every entry. Messages come with
-// their search text.
-func (i *importing) read(ctx context.Context, doing string, each func(store.Entry) error) error {
-	tell := i.Progress()
-	defer tell.Done()
-	codecs := library.Codecs()
-	for {
-		e, err := i.r.next()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err == nil {
-			err = ctx.Err()
-		}
-		if err != nil {
-			return err
-		}
-		if e.Kind == "" {
-			return fmt.Errorf("read %s: entry %d has no kind", i.name, e.Seq)
-		}
-		if e.Text, err = journal.Text(e, codecs); err != nil {
-			return fmt.Errorf("read %s: line %d: %w", i.name, i.r.number, err)
-		}
-		if err := each(e); err != nil {
-			return err
-		}
-		tell.Say("%s %d of %s", doing, e.Seq, EntryCount(i.r.header.Entries))
-	}
+	return 1, st.Forget(ctx, key)
 }

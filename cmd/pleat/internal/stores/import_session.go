@@ -3,14 +3,13 @@ package stores
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
-	"errors"
 	"fmt"
 	"iter"
 
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/library"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
+	"github.com/pleat-dev/pleat/internal/journal"
 	"github.com/pleat-dev/pleat/store"
-	"github.com/pleat-dev/pleat/transcript"
 )
 
 // Imported is what "pleat store import --json" prints.
@@ -25,27 +24,13 @@ type Imported struct {
 	Folds   int    `json:"folds"`   // unfolded as a check
 }
 
-// try imports the session into a store of its own, which is thrown away: what cannot be
-// opened and unfolded must not get into the store.
-func (i *importing) try(ctx context.Context) error {
-	key := make([]byte, 32) // the target may be encrypted: nothing must be left in clear text
-	_, _ = rand.Read(key)
-	st, drop, err := Temporary(ctx, key)
-	if err != nil {
-		return fmt.Errorf("check the file: %w", err)
-	}
-	defer drop()
-	trial := *i
-	trial.store = st
-	if _, err = trial.run(ctx, "checking"); err != nil && ctx.Err() == nil {
-		return fmt.Errorf("%w (nothing was stored)", err)
-	}
-	return err
+func (d Imported) key() store.SessionKey {
+	return store.SessionKey{Tenant: d.Tenant, Session: d.Session}
 }
 
 // Print implements [term.Result].
 func (d Imported) Print(p *term.Page) {
-	session, folds := store.SessionKey{Tenant: d.Tenant, Session: d.Session}.String(), term.Plural(d.Folds, "fold")
+	session, folds := d.key(), term.Plural(d.Folds, "fold")
 	switch {
 	case d.Mended > 0:
 		p.Line("Repaired %s of session %s and added %s; %s checked.", EntryCount(uint64(d.Mended)), session,
@@ -61,75 +46,6 @@ func (d Imported) Print(p *term.Page) {
 	default:
 		p.Line("Session %s is there already: %s, all the same; %s checked.", session, EntryCount(d.Stored), folds)
 	}
-}
-
-// run compares the entries that the store has with those of the file, adds the others,
-// and checks the session's folds.
-func (i *importing) run(ctx context.Context, doing string) (Imported, error) {
-	done := Imported{Format: "pleat/import/1", Tenant: i.key.Tenant, Session: i.key.Session}
-	there, err := collect(i.store.Scan(ctx, i.key, 1))
-	if err != nil {
-		return done, err
-	}
-	w := entryWriter{store: i.store, key: i.key, last: uint64(len(there))}
-	more := func(err error) error {
-		if err != nil {
-			err = fmt.Errorf("%w (%d of its entries are stored; import again to go on)", err, w.last+w.added)
-		}
-		return err
-	}
-	err = i.read(ctx, doing, func(e store.Entry) error {
-		if e.Seq > w.last {
-			return more(w.add(ctx, e))
-		}
-		if !equalEntries(there[e.Seq-1], e) {
-			return fmt.Errorf("%w, different from entry %d (%s) on; it was left as it is "+
-				"(--as NAME imports under another name)", errOtherContent, e.Seq, e.Kind)
-		}
-		mended, err := i.mend(ctx, e)
-		done.Mended += mended
-		return err
-	})
-	if err == nil {
-		err = more(w.flush(ctx))
-	}
-	if err != nil {
-		return done, err
-	}
-	done.Entries, done.Added, done.Stored = i.r.header.Entries, w.added, w.last+w.added
-	tell := i.Progress()
-	defer tell.Done()
-	folds, problems, err := checkSession(ctx, i.store, i.key, tell)
-	done.Folds = folds
-	switch {
-	case err != nil:
-		return done, fmt.Errorf("read %s: the session does not open: %w", i.name, err)
-	case len(problems) > 0:
-		return done, fmt.Errorf("read %s: %s cannot be unfolded, the first: %s", i.name,
-			term.Plural(len(problems), "fold"), problems[0])
-	}
-	return done, nil
-}
-
-// mend replaces the stored body of an entry if it is damaged, and returns how many it
-// replaced. A store replaces a damaged body when a new entry brings it again, so a
-// temporary session does.
-func (i *importing) mend(ctx context.Context, e store.Entry) (int, error) {
-	if len(e.Body) == 0 {
-		return 0, nil
-	}
-	if _, err := i.store.Body(ctx, i.key, transcript.HashOf(e.Body)); !errors.Is(err, store.ErrCorrupt) {
-		return 0, err
-	}
-	key := store.SessionKey{Tenant: i.key.Tenant, Session: "mending " + i.key.Session}
-	// Left by an interrupted import.
-	if err := i.store.Forget(ctx, key); err != nil && !errors.Is(err, store.ErrNotFound) {
-		return 0, err
-	}
-	if _, err := i.store.Append(ctx, key, 0, store.Entry{Kind: e.Kind, Time: e.Time, Body: e.Body}); err != nil {
-		return 0, fmt.Errorf("repair entry %d: %w", e.Seq, err)
-	}
-	return 1, i.store.Forget(ctx, key)
 }
 
 // equalEntries compares what Scan yields of two entries.
@@ -150,6 +66,8 @@ func collect[T any](seq iter.Seq2[T, error]) ([]T, error) {
 	return list, nil
 }
 
+var codecs = library.Codecs()
+
 // entryWriter appends entries to a session in batches, because each Append waits for the
 // disk.
 type entryWriter struct {
@@ -164,7 +82,14 @@ type entryWriter struct {
 
 const importEntries, importBytes = 256, 4 << 20 // of a batch
 
-func (w *entryWriter) add(ctx context.Context, e store.Entry) error {
+// add adds an entry, whose text for search follows from the rest.
+func (w *entryWriter) add(ctx context.Context, e store.Entry) (err error) {
+	if e.Kind == "" {
+		return fmt.Errorf("entry %d has no kind", e.Seq)
+	}
+	if e.Text, err = journal.Text(e, codecs); err != nil {
+		return err
+	}
 	w.batch = append(w.batch, e)
 	if w.size += len(e.Body) + len(e.Data) + len(e.Text); len(w.batch) == importEntries || w.size >= importBytes {
 		return w.flush(ctx)
@@ -182,4 +107,12 @@ func (w *entryWriter) flush(ctx context.Context) error {
 	w.added += uint64(len(w.batch))
 	w.batch, w.size = w.batch[:0], 0
 	return nil
+}
+
+// explain says what an import that fails has stored until then.
+func (w *entryWriter) explain(err error) error {
+	if w.added > 0 {
+		err = fmt.Errorf("%w (%d of its entries are stored; import again to go on)", err, w.last+w.added)
+	}
+	return err
 }

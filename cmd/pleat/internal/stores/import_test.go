@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -84,27 +83,22 @@ func moveWith(t *testing.T, from, to string, appends int) (added uint64, err err
 	src, dst := openHere(t, from), openHere(t, to)
 	defer src.Close()
 	defer dst.Close()
-	file, err := os.Create(filepath.Join(t.TempDir(), "all.jsonl"))
-	must(t, err)
-	defer file.Close()
+	var file bytes.Buffer
 	p := &term.Console{Stdout: &bytes.Buffer{}, Stderr: &bytes.Buffer{}, Getenv: func(string) string { return "" }}
 	list, left, err := ToExport(t.Context(), p, src, &Flags{}, "")
 	if err == nil {
-		err = Export(t.Context(), p, src, list, file)
+		err = Export(t.Context(), p, src, list, &file)
 	}
 	if err != nil || len(left) > 0 {
 		t.Fatal(left, err)
 	}
-	i := importing{Console: p, flags: &Flags{}, file: file, name: "all", refused: make(map[int]bool)}
-	if err := i.each(t.Context(), func() error { return i.try(t.Context()) }); err != nil || len(i.problems) > 0 {
+	i := importing{Console: p, flags: &Flags{}, name: "all", trial: openHere(t, filepath.Join(t.TempDir(), "trial.db"))}
+	defer i.trial.Close()
+	if err := i.takeAll(t.Context(), &file); err != nil || len(i.problems) > 0 {
 		t.Fatal(i.problems, err)
 	}
 	full := &failingStore{Store: dst, left: appends}
-	i.store = full
-	err = i.each(t.Context(), func() error {
-		_, err := i.bring(t.Context())
-		return err
-	})
+	_, err = i.bringAll(t.Context(), full)
 	return full.added, err
 }
 
