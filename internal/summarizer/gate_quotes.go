@@ -15,7 +15,7 @@ import (
 // spoken is something that a person said, made for checking quotations of it.
 type spoken struct {
 	words string       // in the form of plainText
-	ends  map[int]bool // where in it sentences and lines begin and end
+	ends  map[int]bool // where in it sentences, lines and quotations begin and end
 }
 
 func newSpoken(said string) spoken {
@@ -23,8 +23,10 @@ func newSpoken(said string) spoken {
 	for line := range strings.Lines(said) {
 		for line = strings.TrimSpace(line); line != ""; {
 			n := text.SentenceEnd(line)
-			sp.words += strings.TrimPrefix(plainText(line[:n]), " ")
-			sp.ends[len(sp.words)-1] = true
+			for part := range strings.SplitSeq(line[:n], `"`) { // the labels of an answer
+				sp.words += strings.TrimPrefix(plainText(part), " ")
+				sp.ends[len(sp.words)-1] = true
+			}
 			line = strings.TrimSpace(line[n:])
 		}
 	}
@@ -77,8 +79,8 @@ func partsOf(q string) []string {
 var leftOut = regexp.MustCompile(`…|\.\.\.|\[[^\]]*\]|^/[\w:-]+`)
 
 // quotes checks the quotations of a sentence. One of the user that nobody has is struck; where others have it, or
-// the user typed nearly that, it is told so; where the user typed it, it shows where it was cut. Any other of which
-// the conversation has nearly nothing loses its quotes.
+// the user typed nearly that, it is told so; where the user typed it, it shows where it was cut. Any other with a
+// word that the conversation does not have loses its quotes.
 func (g *gateSource) quotes(s string, below bool) (out string, found []digest.Finding) {
 	if g.typed(s) != "" { // also the quotations inside of theirs
 		return s, nil
@@ -106,7 +108,7 @@ func (g *gateSource) quotes(s string, below bool) (out string, found []digest.Fi
 			becomes = "[not the user's exact words: " + inner + "]"
 		case named || cited:
 			f.Kind, becomes = digest.FoundNotSaid, struckMark
-		case nearly(words, g.source.words):
+		case !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(g.source.words, " "+w+" ") }):
 			continue
 		}
 		found = append(found, f)
