@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"io"
 	"os"
 	"path/filepath"
@@ -11,16 +12,45 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/clients"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/sessionfile"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
+	"github.com/pleat-dev/pleat/sessionlog"
 )
 
-// README names the agents that show and its errors name.
+// The agents of docs/figures.json, which README and CHANGELOG name, are those that there are, and that show names.
 func TestAgentsNamed(t *testing.T) {
-	readme, err := os.ReadFile("../../README.md")
-	if text := strings.Join(strings.Fields(string(readme)), " "); err != nil ||
-		!strings.Contains(text, sessionfile.Agents) {
-		t.Errorf("README does not name %s (%v)", sessionfile.Agents, err)
+	text, err := os.ReadFile("../../docs/figures.json")
+	must(t, err)
+	var file struct {
+		Figures map[string]struct{ Value string }
+	}
+	must(t, json.Unmarshal(text, &file))
+	home := t.TempDir()
+	var wrapped, insides []string
+	for _, c := range clients.All {
+		if c.Why == "" && !c.Settings {
+			wrapped = append(wrapped, c.Title)
+		}
+		if _, err := c.Inside("pleat", func(string) string { return home }); err == nil {
+			insides = append(insides, c.Title)
+		}
+	}
+	list := strings.NewReplacer(" and ", ", ", " or ", ", ")
+	for name, want := range map[string]string{
+		"agents-read":    list.Replace(sessionfile.Agents),
+		"agents-wrapped": strings.Join(wrapped, ", "),
+		"agents-inside":  strings.Join(insides, ", "),
+	} {
+		if got := list.Replace(file.Figures[name].Value); got != want {
+			t.Errorf("docs/figures.json: %s is %q, want %q", name, got, want)
+		}
+	}
+	plain := strings.NewReplacer(" ", "", "-", "")
+	for _, agent := range sessionlog.Agents() {
+		if !strings.Contains(strings.ToLower(plain.Replace(sessionfile.Agents)), plain.Replace(string(agent.Format))) {
+			t.Errorf("%s is not among %s", agent.Format, sessionfile.Agents)
+		}
 	}
 	if help, _, _ := cli(t, "", "show", "--help"); !strings.Contains(strings.Join(strings.Fields(help), " "), sessionfile.Agents) {
 		t.Errorf("show does not name %s", sessionfile.Agents)
