@@ -50,7 +50,7 @@ func (v value) find(name string) (at jsonspan.Span) {
 // parse checks that b is one JSON value.
 func parse(b []byte) (value, error) {
 	var c jsonspan.Cursor
-	c.Reset(b, jsonspan.Limits{Depth: jsonspan.MaxDepth, Size: max(len(b), 1)})
+	c.Reset(b)
 	span := c.Skip()
 	if err := c.End(); err != nil {
 		return value{}, err

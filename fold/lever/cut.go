@@ -58,7 +58,7 @@ func shortText(txt string, limit int, count func(string) int, mark func(cut int)
 func shortInput(input string, limit int, count func(string) int, mark func(cut int) string) string {
 	data := []byte(input)
 	var c jsonspan.Cursor
-	c.Reset(data, jsonspan.Limits{})
+	c.Reset(data)
 	if c.Kind() != jsonspan.Object {
 		if jsonspan.Value(data).Valid(jsonspan.Invalid) != nil {
 			return shortText(input, limit, count, mark)

@@ -1,26 +1,14 @@
 package jsonspan
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 )
 
-// MaxDepth is the deepest nesting a [Cursor] can follow, whatever its limits.
-// It is a constant so that the cursor's stack can live inside the cursor: one
-// bit for each open container.
-const MaxDepth = 1024
-
-// Limits bound what a [Cursor] accepts. Zero fields mean the defaults.
-type Limits struct {
-	Depth int // open containers; default 512, at most [MaxDepth]
-	Size  int // bytes of text; default 256 MiB
-}
-
-const (
-	defaultDepth = 512
-	defaultSize  = 256 << 20
-)
+// MaxDepth is the deepest nesting that a [Cursor] follows. It is a constant so
+// that the cursor's stack can live inside the cursor: one bit for each open
+// container.
+const MaxDepth = 512
 
 // A Cursor walks one JSON text, as the package documentation describes.
 // The zero Cursor is at the end of its (empty) walk; Reset begins one.
@@ -30,7 +18,6 @@ type Cursor struct {
 	pos   int // in state atValue: the first byte of the value
 	state state
 	depth int // open containers
-	limit int // for depth
 	err   error
 	// object has bit d-1 set if the container at depth d is an object.
 	object [MaxDepth / 64]uint64
@@ -46,24 +33,10 @@ const (
 	atNext               // a comma and another member, or the end of the container
 )
 
-// New returns a Cursor over data with default limits. Use [Cursor.Reset] on a
-// variable to choose limits, or to be sure that nothing is allocated.
-func New(data []byte) *Cursor {
-	c := new(Cursor)
-	c.Reset(data, Limits{})
-	return c
-}
-
 // Reset begins a walk over data, which must not change until its end.
-func (c *Cursor) Reset(data []byte, l Limits) {
-	l.Depth, l.Size = cmp.Or(max(l.Depth, 0), defaultDepth), cmp.Or(max(l.Size, 0), defaultSize)
+func (c *Cursor) Reset(data []byte) {
 	// The stack keeps its old bits: push sets each one before it is read.
 	c.data, c.pos, c.state, c.depth, c.err = data, 0, atValue, 0, nil
-	c.limit = min(l.Depth, MaxDepth)
-	if len(data) > l.Size {
-		c.fail(fmt.Errorf("%w: %d bytes, limit %d", ErrSize, len(data), l.Size))
-		return
-	}
 	c.space()
 }
 
@@ -72,7 +45,8 @@ func (c *Cursor) Reset(data []byte, l Limits) {
 func (c *Cursor) Pos() int { return c.pos }
 
 // Err returns the first error of the walk so far, or nil. It is a
-// [*SyntaxError] or [*KindError], or wraps [ErrDepth], [ErrSize] or [ErrOrder].
+// [*SyntaxError], says that a value is of another kind, or wraps [ErrDepth] or
+// [ErrOrder].
 func (c *Cursor) Err() error { return c.err }
 
 // End ends the walk: the text's one value must be consumed and only space may
@@ -89,7 +63,7 @@ func (c *Cursor) End() error {
 }
 
 // Object enters the object at the cursor. It reports false, and the walk ends
-// with a [*KindError], if the value is of another kind.
+// with an error, if the value is of another kind.
 func (c *Cursor) Object() bool { return c.expectKind(Object) && c.push(true) }
 
 // Array enters the array at the cursor, as Object does an object.
@@ -171,7 +145,7 @@ func (c *Cursor) NextElem() bool {
 }
 
 // Str consumes a string and returns its span, quotes included. The walk ends
-// with a [*KindError] if the value is of another kind.
+// with an error if the value is of another kind.
 func (c *Cursor) Str() Span {
 	start := c.pos
 	if !c.expectKind(String) || !c.str() {
@@ -260,10 +234,8 @@ func (c *Cursor) Kind() Kind {
 }
 
 var (
-	// ErrDepth reports containers nested deeper than [Limits].Depth.
+	// ErrDepth reports containers nested deeper than [MaxDepth].
 	ErrDepth = errors.New("JSON nested too deep")
-	// ErrSize reports a text longer than [Limits].Size.
-	ErrSize = errors.New("JSON text too large")
 	// ErrOrder reports a Cursor method called where it makes no sense, such
 	// as NextKey inside an array. It is a mistake of the caller, not of the
 	// text.
@@ -278,15 +250,4 @@ type SyntaxError struct {
 
 func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("invalid JSON at offset %d: %s", e.Offset, e.Msg)
-}
-
-// A KindError reports a value of another kind than the caller asked for. The
-// text may be perfectly valid JSON; it does not have the expected shape.
-type KindError struct {
-	Offset    int // of the value
-	Want, Got Kind
-}
-
-func (e *KindError) Error() string {
-	return fmt.Sprintf("JSON value at offset %d is %v, want %v", e.Offset, e.Got, e.Want)
 }

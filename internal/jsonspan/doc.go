@@ -17,7 +17,7 @@
 // [Cursor.Fields] and [Cursor.Items] do both in a range statement:
 //
 //	var c jsonspan.Cursor
-//	c.Reset(body, jsonspan.Limits{})
+//	c.Reset(body)
 //	for name := range c.Fields {
 //		if name == "model" {
 //			model = c.Str()
@@ -56,5 +56,5 @@
 //
 // That is the set which jsontext of github.com/go-json-experiment/json accepts
 // with AllowDuplicateNames and AllowInvalidUTF8; a fuzz test holds the two
-// together. They differ only in limits: see [Limits].
+// together. They differ only in how deep a text may nest: see [MaxDepth].
 package jsonspan

@@ -12,7 +12,7 @@ func Example() {
 	body := []byte(`{"model": "small",  "temperature": 1.0, "note": "caf\u00e9", "x": [1,2]}`)
 
 	var c jsonspan.Cursor
-	c.Reset(body, jsonspan.Limits{})
+	c.Reset(body)
 	var model jsonspan.Span
 	c.Object()
 	for key, ok := c.NextKey(); ok; key, ok = c.NextKey() {
@@ -33,7 +33,8 @@ func Example() {
 
 func ExampleCursor_NextElem() {
 	data := []byte(`[10, "ten", [1, 0]]`)
-	c := jsonspan.New(data)
+	var c jsonspan.Cursor
+	c.Reset(data)
 	for c.Array(); c.NextElem(); {
 		kind := c.Kind()
 		fmt.Printf("%v: %s\n", kind, c.Skip().Of(data))

@@ -24,7 +24,7 @@ func FuzzWalk(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var c Cursor
-		c.Reset(data, Limits{})
+		c.Reset(data)
 		span := c.Skip()
 		err := c.End()
 		if errors.Is(err, ErrDepth) {
@@ -73,7 +73,7 @@ func checkString(t *testing.T, lit []byte) {
 // and names in order.
 func enterAll(data []byte) ([]Span, error) {
 	var c Cursor
-	c.Reset(data, Limits{})
+	c.Reset(data)
 	var scalars []Span
 	var inside []Kind
 	for {
@@ -135,7 +135,7 @@ func FuzzOrder(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data, order []byte) {
 		var c Cursor
-		c.Reset(data, Limits{Depth: 5})
+		c.Reset(data)
 		for _, i := range order {
 			before, err := c.Pos(), c.Err()
 			calls[int(i)%len(calls)](&c)

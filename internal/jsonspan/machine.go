@@ -38,14 +38,14 @@ func (c *Cursor) expectKind(want Kind) bool {
 	case got == Invalid:
 		return c.syntax(c.pos, "expected a value")
 	default:
-		return c.fail(&KindError{Offset: c.pos, Want: want, Got: got})
+		return c.fail(fmt.Errorf("JSON value at offset %d is %v, want %v", c.pos, got, want))
 	}
 }
 
 // push opens the container whose first byte is at the cursor.
 func (c *Cursor) push(object bool) bool {
-	if c.depth >= c.limit {
-		return c.fail(fmt.Errorf("%w at offset %d: limit %d", ErrDepth, c.pos, c.limit))
+	if c.depth >= MaxDepth {
+		return c.fail(fmt.Errorf("%w at offset %d: limit %d", ErrDepth, c.pos, MaxDepth))
 	}
 	word, bit := c.depth/64, uint64(1)<<(c.depth%64)
 	if object {

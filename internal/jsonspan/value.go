@@ -14,13 +14,6 @@ import (
 // before the damage.
 type Value []byte
 
-// cursor returns a cursor at the value. It has no limits of its own: whoever
-// found the value has kept to theirs.
-func (v Value) cursor() (c Cursor) {
-	c.Reset(v, Limits{Depth: MaxDepth, Size: max(len(v), 1)})
-	return c
-}
-
 // Kind returns the value's kind, told by its first byte.
 func (v Value) Kind() Kind {
 	for _, b := range v {
@@ -31,11 +24,11 @@ func (v Value) Kind() Kind {
 	return Invalid
 }
 
-// Valid says why the text is not exactly one JSON value of the kind, within the
-// default limits; nil means that it is. Invalid stands for any kind.
+// Valid says why the text is not exactly one JSON value of the kind; nil means
+// that it is. Invalid stands for any kind.
 func (v Value) Valid(kind Kind) error {
 	var c Cursor
-	c.Reset(v, Limits{})
+	c.Reset(v)
 	if kind == Invalid || c.expectKind(kind) {
 		c.Skip()
 	}
@@ -45,8 +38,8 @@ func (v Value) Valid(kind Kind) error {
 // Members yields the spans of the names and values of an object's members.
 func (v Value) Members() iter.Seq2[Span, Span] {
 	return func(yield func(Span, Span) bool) {
-		c := v.cursor()
-		if c.Kind() != Object {
+		var c Cursor
+		if c.Reset(v); c.Kind() != Object {
 			return
 		}
 		c.Object()
@@ -74,8 +67,8 @@ func (v Value) Fields() iter.Seq2[string, Value] {
 // Elements yields the spans of an array's elements.
 func (v Value) Elements() iter.Seq[Span] {
 	return func(yield func(Span) bool) {
-		c := v.cursor()
-		if c.Kind() != Array {
+		var c Cursor
+		if c.Reset(v); c.Kind() != Array {
 			return
 		}
 		for c.Array(); c.NextElem(); {

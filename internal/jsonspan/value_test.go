@@ -1,7 +1,6 @@
 package jsonspan
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -83,7 +82,7 @@ func TestValueValid(t *testing.T) {
 			t.Errorf("Valid(%v) of %.20s: %v", tt.kind, tt.text, err)
 		}
 	}
-	if !errors.As(Value("[]").Valid(Object), new(*KindError)) {
+	if err := Value("[]").Valid(Object); !strings.HasSuffix(err.Error(), "is an array, want an object") {
 		t.Error("an array is refused for something else than its kind")
 	}
 }
@@ -111,7 +110,7 @@ func TestCursorRanges(t *testing.T) {
 	const text = `{"list":[1,[2],{"x":3}],"left":{"y":[4]},"object":7,"\u0065nd":true}`
 	var got []string
 	var c Cursor
-	c.Reset([]byte(text), Limits{})
+	c.Reset([]byte(text))
 	for name := range c.Fields {
 		switch name {
 		case "list":
@@ -133,7 +132,7 @@ func TestCursorRanges(t *testing.T) {
 	}
 	plain := []byte(`{"a":[1],"b":2}`)
 	if n := testing.AllocsPerRun(10, func() {
-		c.Reset(plain, Limits{})
+		c.Reset(plain)
 		for range c.Fields {
 			for range c.Items {
 			}

@@ -26,8 +26,9 @@ const (
 // is JSON and has the whole text in the same order, single line feeds aside; else by itself.
 func PackPlaces(text string, body []byte) Blob {
 	f := finder{body: body, text: text}
-	c := jsonspan.New(body)
-	f.value(c)
+	var c jsonspan.Cursor
+	c.Reset(body)
+	f.value(&c)
 	if c.Err() != nil || f.at != len(text) && text[f.at:] != "\n" {
 		return PackQuick(unsafe.Slice(unsafe.StringData(text), len(text))) // only read
 	}

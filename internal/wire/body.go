@@ -3,7 +3,6 @@ package wire
 import (
 	"cmp"
 	"fmt"
-	"sync/atomic"
 
 	"github.com/pleat-dev/pleat/internal/jsonspan"
 	"github.com/pleat-dev/pleat/transcript"
@@ -14,12 +13,10 @@ type Body struct {
 	Data     []byte
 	Array    jsonspan.Span // the message array, brackets included; zero: there is none
 	Elements []Element     // in the order of the array
-
-	grown *atomic.Bool // of what [Body.Earlier] returns: a later body's lists go on in the memory of its lists
 }
 
 // Earlier returns what decoding a later body needs of this one.
-func (b *Body) Earlier() Body { return Body{Elements: b.Elements, grown: new(atomic.Bool)} }
+func (b *Body) Earlier() Body { return Body{Elements: b.Elements} }
 
 // Made is how the messages that a view adds are written.
 type Made struct {
@@ -238,7 +235,7 @@ func (e *Element) drops(edits []jsonspan.Edit, changes []transcript.BlockEdit) (
 // Insert adds elements, already joined by commas, at the end of the array at a span.
 func Insert(data []byte, array jsonspan.Span, elements []byte) jsonspan.Edit {
 	var c jsonspan.Cursor
-	c.Reset(array.Of(data), jsonspan.Limits{})
+	c.Reset(array.Of(data))
 	with := elements
 	if c.Array(); c.NextElem() {
 		with = append([]byte{','}, elements...)

@@ -87,15 +87,15 @@ func FuzzAppendNormal(f *testing.F) {
 	f.Add([]byte(`{"role":"user","content":[{"type":"text","text":"a","cache_control":{}}, {"content":"x"}]}`))
 	f.Fuzz(func(t *testing.T, message []byte) {
 		var c jsonspan.Cursor
-		c.Reset(message, jsonspan.Limits{Depth: 500})
+		c.Reset(message)
 		c.Skip()
 		if c.End() != nil {
 			return
 		}
 		once := AppendNormal(nil, message)
-		c.Reset(once, jsonspan.Limits{})
+		c.Reset(once)
 		c.Skip()
-		if err := c.End(); err != nil {
+		if err := c.End(); err != nil && !errors.Is(err, jsonspan.ErrDepth) { // text content has become a list
 			t.Fatalf("%v: %s", err, once)
 		}
 		if twice := AppendNormal(nil, once); string(twice) != string(once) {

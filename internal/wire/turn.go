@@ -49,29 +49,74 @@ func (t Turn) Results() (ids []string) {
 	return ids
 }
 
-// Answer takes the calls that a turn answers out of those that wait for their results.
-func (t Turn) Answer(open []string) ([]string, error) {
-	for _, id := range t.Results() {
-		at := slices.Index(open, id)
-		if at < 0 {
-			return nil, fmt.Errorf("result of call %q answers no call before it", id)
-		}
-		open = slices.Delete(open, at, at+1)
-	}
-	return open, nil
-}
-
 // NoResult answers a call that nothing else answers. The wires demand an answer to every
 // call, and the model should know that the tool did not run to its end.
 const NoResult = "No result: the call was interrupted before it finished."
 
-// Excuses makes the user's turn that answers calls which nothing else answers.
-func Excuses(calls []string) Turn {
+// Merge joins neighbours of one role, apart from those that have their own bytes, unless the
+// role is the one that is joined in any case.
+func Merge(turns []Turn, always string) (out []Turn) {
+	for _, t := range turns {
+		n := len(out)
+		if n == 0 || out[n-1].Role != t.Role || t.Role != always && t.Raw+out[n-1].Raw != "" {
+			out = append(out, t)
+			continue
+		}
+		out[n-1].Raw, out[n-1].Blocks = "", slices.Concat(out[n-1].Blocks, t.Blocks)
+	}
+	return out
+}
+
+// Pair makes sure that every call of the model is answered at the beginning of what follows it: a
+// turn before that answers those that nothing else does. The role is the model's.
+func Pair(turns []Turn, model string) (out []Turn, err error) {
+	var open []string // calls of the run before this one that wait for their results
+	for len(turns) > 0 {
+		n := 1
+		for n < len(turns) && turns[n].Role == turns[0].Role {
+			n++
+		}
+		run := turns[:n]
+		turns = turns[n:]
+		if run[0].Role == "user" {
+			if open, err = unanswered(open, run); err != nil {
+				return nil, err
+			}
+		}
+		out = append(appendExcuses(out, open), run...)
+		if open = nil; run[0].Role == model {
+			for _, t := range run {
+				open = append(open, t.Calls()...)
+			}
+		}
+	}
+	return appendExcuses(out, open), nil
+}
+
+// unanswered takes the calls that turns answer out of those that wait for their results.
+func unanswered(open []string, run []Turn) ([]string, error) {
+	for _, t := range run {
+		for _, id := range t.Results() {
+			at := slices.Index(open, id)
+			if at < 0 {
+				return nil, fmt.Errorf("result of call %q answers no call before it", id)
+			}
+			open = slices.Delete(open, at, at+1)
+		}
+	}
+	return open, nil
+}
+
+// appendExcuses appends the user's turn that answers calls which nothing else answers.
+func appendExcuses(turns []Turn, calls []string) []Turn {
+	if len(calls) == 0 {
+		return turns
+	}
 	t := Turn{Role: "user"}
 	for _, id := range calls {
 		t.Blocks = append(t.Blocks, transcript.ErrorResult(id, NoResult))
 	}
-	return t
+	return append(turns, t)
 }
 
 // SplitSystem takes the system messages at the beginning out of the messages, into the system

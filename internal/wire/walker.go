@@ -3,7 +3,6 @@ package wire
 import (
 	"bytes"
 	"slices"
-	"sync/atomic"
 
 	"github.com/pleat-dev/pleat/internal/jsonspan"
 	"github.com/pleat-dev/pleat/transcript"
@@ -26,11 +25,6 @@ type Walker struct {
 	earlier  []transcript.Message
 	elements []Element
 	copies   bool // see Elements
-	grown    *atomic.Bool
-	goesOn   bool // see Continue
-
-	blockSlab slab[transcript.Block]
-	placeSlab slab[Place]
 }
 
 // Begin begins to walk a body.
@@ -41,12 +35,12 @@ func (w *Walker) Begin(body []byte) {
 
 // After says that the body probably begins with the messages of an earlier one.
 func (w *Walker) After(messages []transcript.Message, body Body) {
-	w.earlier, w.elements, w.copies, w.grown = messages, body.Elements, true, body.grown
+	w.earlier, w.elements, w.copies = messages, body.Elements, true
 }
 
 func (w *Walker) reset(data []byte) {
 	w.Data = data
-	w.C.Reset(data, jsonspan.Limits{})
+	w.C.Reset(data)
 }
 
 // Since is the span of what was passed over since an offset.
@@ -99,8 +93,8 @@ func (w *Walker) Add(b transcript.Block, p Place) {
 
 // Message ends the message that lies at whole.
 func (w *Walker) Message(role transcript.Role, format transcript.Format, whole jsonspan.Span) {
-	m := transcript.WireMessage(role, format, w.Raw(whole), w.blockSlab.clone(w.Blocks)...)
-	w.add(m, newElement(whole, w.placeSlab.clone(w.Places)))
+	m := transcript.WireMessage(role, format, w.Raw(whole), append([]transcript.Block(nil), w.Blocks...)...)
+	w.add(m, newElement(whole, append([]Place(nil), w.Places...)))
 }
 
 func (w *Walker) add(m transcript.Message, e Element) {
@@ -108,30 +102,17 @@ func (w *Walker) add(m transcript.Message, e Element) {
 }
 
 // Elements walks the message array at the cursor. It calls read for each element, which
-// consumes it and ends one message. Elements that the earlier body has at the same places,
+// consumes it and ends one message. Elements that the earlier body has at the same index,
 // with the same bytes, are taken from there, and same is called for them. After an earlier body
 // read gets a copy of the element, so that the messages do not keep the body in memory.
-func (w *Walker) Elements(read func(), same func(from, to int)) {
+func (w *Walker) Elements(read func(), same func(i int)) {
 	start := w.C.Pos()
 	for range w.C.Items {
 		i, at := len(w.Messages), w.C.Pos()
-		run := 0
-		if i == 0 {
-			run = w.inPlace()
-			w.goesOn = run > 0 && run == len(w.earlier) && w.grown != nil && !w.grown.Swap(true)
-			n := w.guess()
-			w.Messages, w.Body.Elements = make([]transcript.Message, 0, n), make([]Element, 0, n)
-		}
-		switch {
-		case run > 0:
-			w.C.SkipKnown(w.Raw(jsonspan.Span{Start: at, End: w.elements[run-1].Span.End}))
-			w.Messages = Continue(w, w.Messages, w.earlier, 0, run)
-			w.Body.Elements = Continue(w, w.Body.Elements, w.elements, 0, run)
-			same(0, run)
-		case i < len(w.earlier) && w.C.SkipKnown(w.earlier[i].Raw()):
+		if i < len(w.earlier) && w.C.SkipKnown(w.earlier[i].Raw()) {
 			w.add(w.earlier[i], Element{Span: w.Since(at), Places: w.elements[i].Places})
-			same(i, i+1)
-		default:
+			same(i)
+		} else {
 			w.Element(read)
 		}
 		if w.C.Err() != nil {
@@ -139,45 +120,6 @@ func (w *Walker) Elements(read func(), same func(from, to int)) {
 		}
 	}
 	w.Body.Array = w.Since(start)
-}
-
-// inPlace returns how many messages the array begins with that the earlier body had at the
-// same offsets. There are thousands in a long conversation, and nothing else is done for each.
-func (w *Walker) inPlace() (n int) {
-	for at := w.C.Pos(); n < len(w.earlier); at++ { // a comma
-		span, raw := w.elements[n].Span, w.earlier[n].Raw()
-		if span.Start != at || len(raw) == 0 || raw[0] != '{' || span.End > len(w.Data) ||
-			string(span.Of(w.Data)) != raw {
-			return n
-		}
-		n++
-		if at = span.End; at == len(w.Data) || w.Data[at] != ',' {
-			return n
-		}
-	}
-	return n
-}
-
-// guess guesses the number of messages, which saves most of the growing: a message of an
-// agent's conversation has a few kilobytes.
-func (w *Walker) guess() int {
-	switch {
-	case w.goesOn:
-		return 0
-	case w.copies:
-		return len(w.earlier) + 8
-	}
-	return min((len(w.Data)-w.C.Pos())/4096+8, 2048)
-}
-
-// Continue appends a part of a list of the earlier body to one of this body. The first body
-// that begins with all messages of an earlier one goes on in the memory of the earlier lists,
-// so that a turn of a long conversation costs what is new; nothing that others see changes.
-func Continue[T any](w *Walker, list, earlier []T, from, to int) []T {
-	if from == 0 && w.goesOn {
-		return earlier
-	}
-	return append(slices.Grow(list, to-from+8), earlier[from:to]...)
 }
 
 // Element calls read for the value at the cursor, which consumes it and ends one message: a copy
@@ -198,28 +140,4 @@ func (w *Walker) Element(read func()) {
 	if len(w.Messages) > n {
 		w.Body.Elements[n].Span = whole
 	}
-}
-
-// slab hands out short lists from larger allocations, because a request has thousands of
-// lists of one or two blocks. The first allocation is no larger than needed: a message that
-// is decoded by itself has only that one.
-type slab[T any] struct {
-	free []T
-	next int // size of the next allocation
-}
-
-// clone returns a copy of a list.
-func (s *slab[T]) clone(list []T) []T {
-	n := len(list)
-	if n == 0 {
-		return nil
-	}
-	if n > len(s.free) {
-		s.free = make([]T, max(n, s.next))
-		s.next = min(max(2*s.next, 16), 512)
-	}
-	out := s.free[:n:n]
-	s.free = s.free[n:]
-	copy(out, list)
-	return out
 }

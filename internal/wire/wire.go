@@ -82,6 +82,17 @@ func DecodeOne[R any](member string, raw []byte,
 	return msgs[0], nil
 }
 
+// First is the element of a list of answers that has index 0, nil if there is none: a conversation can only
+// go on with one of them.
+func First(list jsonspan.Value) jsonspan.Value {
+	for at := range list.Elements() {
+		if e := jsonspan.Value(at.Of(list)); e.Kind() == jsonspan.Object && e.Get("index").Int() == 0 {
+			return e
+		}
+	}
+	return nil
+}
+
 // IsName reports whether a name or id matches the providers' pattern ^[a-zA-Z0-9_-]+$.
 func IsName(s string) bool {
 	for _, b := range []byte(s) {
@@ -106,7 +117,7 @@ func Unmarked(message []byte) []byte { return appendNormal(nil, message, true) }
 
 func appendNormal(dst, message []byte, form bool) []byte {
 	n := normalizer{data: message, form: form}
-	n.c.Reset(message, jsonspan.Limits{})
+	n.c.Reset(message)
 	return n.object(dst, 0)
 }
 

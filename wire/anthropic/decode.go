@@ -3,6 +3,7 @@ package anthropic
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/pleat-dev/pleat/internal/jsonspan"
 	"github.com/pleat-dev/pleat/internal/wire"
@@ -170,14 +171,13 @@ func (d *decoder) messages() {
 	}
 }
 
-// again notes what the earlier request knew of messages.
-func (d *decoder) again(from, to int) {
-	r, e := d.req, d.earlier
-	r.shapes = wire.Continue(&d.Walker, r.shapes, e.shapes, from, to)
-	for _, m := range e.marks[sectionMessages] {
-		if from <= m.message && m.message < to {
-			r.marks[sectionMessages] = append(r.marks[sectionMessages], m)
-		}
+// again notes what the earlier request knew of a message.
+func (d *decoder) again(i int) {
+	r, marks := d.req, d.earlier.marks[sectionMessages]
+	r.shapes = append(r.shapes, d.earlier.shapes[i])
+	at, _ := slices.BinarySearchFunc(marks, i, func(m mark, i int) int { return m.message - i })
+	for ; at < len(marks) && marks[at].message == i; at++ {
+		r.marks[sectionMessages] = append(r.marks[sectionMessages], marks[at])
 	}
 }
 

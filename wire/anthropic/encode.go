@@ -143,9 +143,9 @@ func ownTool(raw string) bool {
 
 // arrange turns the messages into elements of the array and repairs what it can.
 func arrange(msgs []transcript.Message) ([][]byte, error) {
-	turns, err := pair(merge(lateSystem(collect(order.Results(msgs)))))
+	turns, err := wire.Pair(lateSystem(collect(order.Results(msgs))), "assistant")
 	if err == nil {
-		turns, err = together(turns)
+		turns, err = together(wire.Merge(turns, ""))
 	}
 	if err != nil {
 		return nil, err
@@ -200,19 +200,6 @@ func lateSystem(turns []wire.Turn) []wire.Turn {
 	return turns
 }
 
-// merge joins neighbours of one role, apart from those that have their own bytes.
-func merge(turns []wire.Turn) []wire.Turn {
-	var out []wire.Turn
-	for _, t := range turns {
-		if n := len(out); n > 0 && t.Raw == "" && out[n-1].Raw == "" && out[n-1].Role == t.Role {
-			out[n-1].Blocks = append(out[n-1].Blocks, t.Blocks...)
-			continue
-		}
-		out = append(out, t)
-	}
-	return out
-}
-
 // together puts results in front of those that follow them in a message with bytes of its own.
 func together(turns []wire.Turn) ([]wire.Turn, error) {
 	var out []wire.Turn
@@ -239,57 +226,4 @@ func together(turns []wire.Turn) ([]wire.Turn, error) {
 		out = append(out, t)
 	}
 	return out, nil
-}
-
-// pair makes sure that every call is answered at the beginning of the user messages after it.
-func pair(turns []wire.Turn) ([]wire.Turn, error) {
-	var out []wire.Turn
-	var open []string // calls of the run before this one that wait for their results
-	for i := 0; i < len(turns); {
-		end := i + 1
-		for end < len(turns) && turns[end].Role == turns[i].Role {
-			end++
-		}
-		run := turns[i:end]
-		if run[0].Role == "user" {
-			var err error
-			if open, err = answer(run, open); err != nil {
-				return nil, err
-			}
-		}
-		if len(open) > 0 {
-			missing := wire.Excuses(open)
-			if run[0].Role == "user" && run[0].Raw == "" {
-				run[0].Blocks = append(missing.Blocks, run[0].Blocks...)
-			} else {
-				out = append(out, missing)
-			}
-		}
-		out = append(out, run...)
-		open, i = calls(run), end
-	}
-	if len(open) > 0 {
-		out = append(out, wire.Excuses(open))
-	}
-	return out, nil
-}
-
-// answer takes the calls that the run answers out of the open ones.
-func answer(run []wire.Turn, open []string) ([]string, error) {
-	for _, t := range run {
-		var err error
-		if open, err = t.Answer(open); err != nil {
-			return nil, err
-		}
-	}
-	return open, nil
-}
-
-func calls(run []wire.Turn) (ids []string) {
-	for _, t := range run {
-		if t.Role == "assistant" {
-			ids = append(ids, t.Calls()...)
-		}
-	}
-	return ids
 }

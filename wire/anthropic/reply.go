@@ -27,22 +27,16 @@ func DecodeReply(body []byte) (model.Reply, error) {
 	if whole.Get("type").Text() == "error" {
 		return model.Reply{Err: model.ClassifyError(0, "", body)}, nil
 	}
-	r := model.Reply{
-		ID: whole.Get("id").Text(), Model: whole.Get("model").Text(), StopRaw: whole.Get("stop_reason").Text(),
-	}
-	var m meter
-	m.merge(whole.Get("usage"))
 	content := whole.Get("content")
 	if content.Kind() != jsonspan.Array {
 		return model.Reply{}, fmt.Errorf("decode reply: no content array")
 	}
-	r.Stop, r.Usage = stopReasons[r.StopRaw], m.usage
-	var blocks [][]byte
+	r := recorder{done: true}
+	r.start(whole)
 	for b := range content.Elements() {
-		blocks = append(blocks, b.Of(content))
+		r.blocks = append(r.blocks, &streamBlock{start: b.Of(content), stopped: true})
 	}
-	r.Messages = assistant(blocks)
-	return r, nil
+	return r.Reply()
 }
 
 // assistant makes the message of an answer from its blocks; without blocks there is none.

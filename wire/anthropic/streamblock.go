@@ -104,8 +104,11 @@ func (b *streamBlock) grow(name string, inside []byte) {
 // finish returns the block as an element to send back. Of blocks that the stream cut off only
 // text is of use; for others it returns nil.
 func (b *streamBlock) finish() []byte {
-	if !b.stopped && b.typ != "text" {
+	switch {
+	case !b.stopped && b.typ != "text":
 		return nil
+	case len(b.added()) == 0: // it came whole
+		return b.start
 	}
 	out := []byte{'{'}
 	var have []string

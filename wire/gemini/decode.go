@@ -92,7 +92,7 @@ func (d *decoder) function() model.Tool {
 func (d *decoder) contents() {
 	d.Messages, d.Body.Elements, d.Body.Array = nil, nil, jsonspan.Span{}
 	if d.C.Kind() == jsonspan.Array {
-		d.Elements(d.message, func(int, int) {})
+		d.Elements(d.message, func(int) {})
 	}
 }
 

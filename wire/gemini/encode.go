@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 
 	"github.com/pleat-dev/pleat/internal/jsonspan"
@@ -38,7 +37,7 @@ func Encode(req *model.Request) ([]byte, error) {
 
 func encode(req *model.Request, signed bool) ([]byte, error) {
 	system, msgs := wire.SplitSystem(req)
-	turns, err := pair(merge(collect(order.Results(msgs))))
+	turns, err := wire.Pair(wire.Merge(collect(order.Results(msgs)), "model"), "model")
 	if err != nil {
 		return nil, fmt.Errorf("encode gemini request: %w", err)
 	}
@@ -48,13 +47,10 @@ func encode(req *model.Request, signed bool) ([]byte, error) {
 // encodeAsIs writes the messages one by one in their order and repairs nothing but what
 // [Request.Splice] does too, so that Check can find what is wrong with them.
 func encodeAsIs(req *model.Request, signed bool) ([]byte, error) {
-	body, err := write(req, "", collect(req.Messages), signed)
-	if err != nil {
-		return nil, err
-	}
-	return joinResponses(body)
+	return write(req, "", collect(req.Messages), signed)
 }
 
+// write writes turns, those with the results of one answer as one content.
 func write(req *model.Request, system string, turns []wire.Turn, signed bool) ([]byte, error) {
 	e := encoder{names: make(map[string]string), signed: signed}
 	var list [][]byte
@@ -74,7 +70,11 @@ func write(req *model.Request, system string, turns []wire.Turn, signed bool) ([
 	if system != "" {
 		out = append(jsonspan.AppendQuote(append(out, `,"systemInstruction":{"parts":[{"text":`...), system), "}]}"...)
 	}
-	return appendOptions(out, req)
+	out, err := appendOptions(out, req)
+	if err != nil {
+		return nil, err
+	}
+	return joinResponses(out)
 }
 
 // appendOptions writes what comes after the contents.
@@ -144,50 +144,4 @@ func collect(msgs []transcript.Message) []wire.Turn {
 		}
 		return "user"
 	})
-}
-
-// merge joins neighbours of one role. The user's that have their own bytes stay apart, unless
-// both have results: those of one answer belong into one content.
-func merge(turns []wire.Turn) []wire.Turn {
-	var out []wire.Turn
-	for _, t := range turns {
-		n := len(out)
-		if n == 0 || out[n-1].Role != t.Role ||
-			t.Role == "user" && (t.Raw != "" || out[n-1].Raw != "") &&
-				(len(out[n-1].Results()) == 0 || len(t.Results()) == 0) {
-			out = append(out, t)
-			continue
-		}
-		last := &out[n-1]
-		last.Raw, last.Blocks = "", slices.Concat(last.Blocks, t.Blocks)
-	}
-	return out
-}
-
-// pair makes sure that the content behind an answer with calls has a response to each.
-func pair(turns []wire.Turn) ([]wire.Turn, error) {
-	var out []wire.Turn
-	var open []string // calls of the turn before
-	for _, t := range turns {
-		var err error
-		if open, err = t.Answer(open); err != nil {
-			return nil, err
-		}
-		if len(open) > 0 {
-			missing := wire.Excuses(open)
-			if t.Role == "user" && len(t.Results()) > 0 {
-				t = wire.Turn{Role: "user", Blocks: append(missing.Blocks, t.Blocks...)}
-			} else {
-				out = append(out, missing)
-			}
-		}
-		out = append(out, t)
-		if open = nil; t.Role == "model" {
-			open = t.Calls()
-		}
-	}
-	if len(open) > 0 {
-		out = append(out, wire.Excuses(open))
-	}
-	return out, nil
 }

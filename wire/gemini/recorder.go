@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/pleat-dev/pleat/internal/jsonspan"
 	"github.com/pleat-dev/pleat/internal/wire"
@@ -118,37 +117,31 @@ func (r *recorder) chunk(data jsonspan.Value) {
 				r.reply.Err = model.ClassifyError(0, "", bytes.Clone(data))
 			}
 		case "responseId":
-			r.reply.ID = cmp.Or(r.reply.ID, strings.Clone(v.Text()))
+			r.reply.ID = cmp.Or(r.reply.ID, v.Text())
 		case "modelVersion":
-			r.reply.Model = cmp.Or(r.reply.Model, strings.Clone(v.Text()))
+			r.reply.Model = cmp.Or(r.reply.Model, v.Text())
 		case "usageMetadata":
 			r.reply.Usage = usage(v)
 		case "promptFeedback":
 			if reason := v.Get("blockReason").Text(); reason != "" {
-				r.started, r.done, r.reply.StopRaw = true, true, strings.Clone(reason)
+				r.started, r.done, r.reply.StopRaw = true, true, reason
 			}
 		case "candidates":
-			r.candidate(v)
+			if c := wire.First(v); c != nil {
+				r.candidate(c)
+			}
 		}
 	}
 }
 
-// candidate takes the first candidate: a conversation can only go on with one of them.
-func (r *recorder) candidate(list jsonspan.Value) {
-	for e := range list.Elements() {
-		c := jsonspan.Value(e.Of(list))
-		if c.Get("index").Int() != 0 || c.Kind() != jsonspan.Object {
-			continue
-		}
-		r.started = true
-		parts := c.Get("content", "parts")
-		for p := range parts.Elements() {
-			r.part(p.Of(parts))
-		}
-		if reason := cmp.Or(c.Get("finishReason").Text(), c.Get("finish_reason").Text()); reason != "" {
-			r.done, r.reply.StopRaw = true, strings.Clone(reason)
-		}
-		return
+func (r *recorder) candidate(c jsonspan.Value) {
+	r.started = true
+	parts := c.Get("content", "parts")
+	for p := range parts.Elements() {
+		r.part(p.Of(parts))
+	}
+	if reason := cmp.Or(c.Get("finishReason").Text(), c.Get("finish_reason").Text()); reason != "" {
+		r.done, r.reply.StopRaw = true, reason
 	}
 }
 

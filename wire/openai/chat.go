@@ -54,7 +54,7 @@ func (s *scanner) chatMessages() {
 		if s.chatMessage(&m); s.C.Err() == nil {
 			b.chatMessage(&m)
 		}
-	}, func(int, int) {})
+	}, func(int) {})
 }
 
 // Splice returns the body with the view's messages in place of its own: the sources of

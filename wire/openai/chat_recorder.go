@@ -2,6 +2,7 @@ package openai
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -22,8 +23,8 @@ func NewChatRecorder(onDelta func(model.Delta), limit int) model.Recorder {
 // cut in two is whole in the reply but not in the deltas.
 type chatRecorder struct {
 	stream   wire.Stream
-	s        scanner
-	n        chatReply
+	s        scanner     // of the newest delta
+	m        chatMessage // what it says
 	reply    model.Reply
 	done     bool // [DONE], or a reason for stopping
 	over     bool // [DONE]; after a reason for stopping, the usage may still follow
@@ -87,39 +88,35 @@ func (r *chatRecorder) event(_, data []byte) {
 		r.done, r.over = true, true
 		return
 	}
-	s, n := &r.s, &r.n
-	s.Begin(data)
-	s.chatReply(n)
-	if err := s.C.End(); err != nil {
+	v := jsonspan.Value(data)
+	if err := v.Valid(jsonspan.Invalid); err != nil {
 		r.stream.Fail(fmt.Errorf("%w: %w", wire.ErrEvent, err))
 		return
 	}
-	if n.failure.given() {
+	if v.Get("error") != nil {
 		r.reply.Err = model.ClassifyError(0, "", bytes.Clone(data))
 	}
-	if id := s.text(n.id); r.reply.ID == "" {
-		r.reply.ID = strings.Clone(id)
+	r.reply.ID = cmp.Or(r.reply.ID, v.Get("id").Text())
+	r.reply.Model = cmp.Or(r.reply.Model, v.Get("model").Text())
+	if u, ok := usage(v.Get("usage")); ok {
+		r.reply.Usage = u
 	}
-	if model := s.text(n.model); r.reply.Model == "" {
-		r.reply.Model = strings.Clone(model)
+	choice := wire.First(v.Get("choices"))
+	if choice == nil {
+		return
 	}
-	if n.hasUsage {
-		r.reply.Usage = n.usage
+	r.started = true
+	if delta := choice.Get("delta"); delta.Kind() == jsonspan.Object {
+		r.s.Begin(delta)
+		r.s.chatMessage(&r.m)
+		r.delta(&r.m)
 	}
-	if n.found {
-		r.started = true
-		r.delta(&n.message)
-		if n.finish.isString() {
-			r.reply.StopRaw = strings.Clone(s.text(n.finish))
-			r.done = true
-		}
+	if finish := choice.Get("finish_reason"); finish.Kind() == jsonspan.String {
+		r.reply.StopRaw, r.done = finish.Text(), true
 	}
 }
 
 func (r *chatRecorder) delta(m *chatMessage) {
-	if m.whole.kind != jsonspan.Object {
-		return
-	}
 	r.piece(&r.thinking, m.thinking, transcript.KindThinking)
 	if m.thinking.isString() && m.thought.isString() { // the same twice, under two names
 		r.thought.lit = r.stream.Keep(r.thought.lit, inner(&r.s, m.thought))
@@ -277,14 +274,8 @@ func (r *chatRecorder) message() (transcript.Message, bool) {
 	for _, m := range r.extra {
 		w.key(m.key).raw(string(m.raw))
 	}
-	b := builder{scan(w.end("}").b)}
-	var m chatMessage
-	b.scanner.chatMessage(&m)
-	if b.C.End() != nil {
-		return transcript.Message{}, false
-	}
-	b.chatMessage(&m)
-	return b.Messages[0], true
+	_, msg, ok := readChatMessage(w.end("}").b)
+	return msg, ok
 }
 
 func (w *writer) literal(p piece) *writer {

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/pleat-dev/pleat/internal/jsonspan"
+	"github.com/pleat-dev/pleat/internal/wire"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -100,20 +101,14 @@ func (w *writer) options(req *model.Request, maxTokens string, tool func(*writer
 // schema is a tool's schema, or one without parameters.
 func schema(t model.Tool) string { return cmp.Or(t.Schema, `{"type":"object","properties":{}}`) }
 
-// arguments returns a call's input as the text of a JSON object. Free text, the input of a
-// custom tool, becomes the member input, because servers fail on arguments that are no
-// object.
+// arguments returns a call's input as the text of a JSON object, because servers fail on arguments that
+// are none.
 func arguments(c transcript.ToolCall) transcript.Content {
-	text := c.Input.String()
-	if text == "" {
-		return transcript.Plain("{}")
-	}
-	if jsonspan.Value(text).Valid(jsonspan.Object) == nil {
+	input := cmp.Or(wire.Input(c), "{}")
+	if input == c.Input.String() {
 		return c.Input
 	}
-	var w writer
-	w.raw("{").key("input").str(text).end("}")
-	return transcript.Plain(string(w.b))
+	return transcript.Plain(input)
 }
 
 // sorted is a message's blocks by what the OpenAI wires do with them.

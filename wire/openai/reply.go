@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/pleat-dev/pleat/internal/jsonspan"
+	"github.com/pleat-dev/pleat/internal/wire"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -18,95 +19,60 @@ var errNoChoices = errors.New("neither an answer nor an error")
 // Of several choices the one with index 0 is the answer: a conversation can only go on
 // with one of them.
 func DecodeChatReply(body []byte) (model.Reply, error) {
-	s := scan(body)
-	var n chatReply
-	s.chatReply(&n)
-	if err := s.C.End(); err != nil {
+	v := jsonspan.Value(body)
+	if err := v.Valid(jsonspan.Invalid); err != nil {
 		return model.Reply{}, fmt.Errorf("decode chat reply: %w", err)
 	}
-	r := model.Reply{ID: s.text(n.id), Model: s.text(n.model), Usage: n.usage}
-	if n.failure.given() {
+	r := model.Reply{ID: v.Get("id").Text(), Model: v.Get("model").Text()}
+	if r.Usage, _ = usage(v.Get("usage")); v.Get("error") != nil {
 		r.Err = model.ClassifyError(0, "", body)
 		return r, nil
 	}
-	if n.message.whole.kind != jsonspan.Object {
+	choice := wire.First(v.Get("choices"))
+	said := choice.Get("message")
+	if said.Kind() != jsonspan.Object {
 		return r, fmt.Errorf("decode chat reply: %w", errNoChoices)
 	}
-	b := builder{s}
-	b.chatMessage(&n.message)
-	r.Messages = s.Messages
-	r.StopRaw = s.text(n.finish)
-	r.Stop = chatStop(r.StopRaw, s.Messages[0], n.message.refusal.isString())
+	m, msg, _ := readChatMessage(said)
+	r.Messages = []transcript.Message{msg}
+	r.StopRaw = choice.Get("finish_reason").Text()
+	r.Stop = chatStop(r.StopRaw, msg, m.refusal.isString())
 	return r, nil
 }
 
-// chatReply is what the scanner notes of an answer, or of a chunk of one.
-type chatReply struct {
-	id, model, failure value
-	usage              model.Usage
-	hasUsage           bool
-	found              bool        // the choice with index 0 is there
-	message            chatMessage // its message or delta
-	finish             value
+// readChatMessage decodes an element of a messages array, which shares its memory. It reports false if it is
+// nested deeper than a request may be.
+func readChatMessage(raw []byte) (m chatMessage, msg transcript.Message, ok bool) {
+	b := builder{scan(raw)}
+	b.scanner.chatMessage(&m)
+	if b.C.End() != nil {
+		return m, msg, false
+	}
+	b.chatMessage(&m)
+	return m, b.Messages[0], true
 }
 
-func (s *scanner) chatReply(n *chatReply) {
-	message := n.message
-	*n = chatReply{message: chatMessage{parts: message.parts[:0], calls: message.calls[:0]}}
-	for key := range s.C.Fields {
-		switch key {
-		case "usage":
-			n.usage, n.hasUsage = usage(s.value().Of(s.Data))
-		case "choices":
-			s.choices(n)
-		default:
-			s.note(key, []string{"id", "model", "error"}, &n.id, &n.model, &n.failure)
-		}
-	}
-}
-
-func (s *scanner) choices(n *chatReply) {
-	var m chatMessage
-	for range s.C.Items {
-		var index, finish value
-		isObject := s.C.Kind() == jsonspan.Object
-		m = chatMessage{parts: m.parts[:0], calls: m.calls[:0]}
-		for key := range s.C.Fields {
-			if key == "message" || key == "delta" {
-				s.chatMessage(&m)
-			} else {
-				s.note(key, []string{"index", "finish_reason"}, &index, &finish)
-			}
-		}
-		if isObject && s.number(index) == 0 && !n.found {
-			n.found, n.message, n.finish = true, m, finish
-			m = chatMessage{}
-		}
-	}
+// chatStops are the wire's words; any other is [model.StopUnknown].
+var chatStops = map[string]model.StopReason{
+	"stop":                          model.StopEnd,
+	"length":                        model.StopMaxTokens,
+	"tool_calls":                    model.StopToolUse,
+	"function_call":                 model.StopToolUse,
+	"content_filter":                model.StopRefusal,
+	"model_context_window_exceeded": model.StopWindow,
 }
 
 // chatStop maps finish_reason. Some servers say stop where they wait for a tool's
 // result; the calls say what is meant.
 func chatStop(finish string, m transcript.Message, refused bool) model.StopReason {
-	switch finish {
-	case "stop":
-		switch {
-		case m.Blocks().Has(transcript.KindToolCall):
-			return model.StopToolUse
-		case refused:
-			return model.StopRefusal
-		}
-		return model.StopEnd
-	case "length":
-		return model.StopMaxTokens
-	case "tool_calls", "function_call":
+	switch stop := chatStops[finish]; {
+	case stop == model.StopEnd && m.Blocks().Has(transcript.KindToolCall):
 		return model.StopToolUse
-	case "content_filter":
+	case stop == model.StopEnd && refused:
 		return model.StopRefusal
-	case "model_context_window_exceeded":
-		return model.StopWindow
+	default:
+		return stop
 	}
-	return model.StopUnknown
 }
 
 // usage reads what a request cost, in the words of either format.

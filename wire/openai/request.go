@@ -53,7 +53,7 @@ func (r *Request) decode(s *scanner, member func(key string) bool) error {
 }
 
 // array walks the member that holds the messages, if it is a list.
-func (s *scanner) array(read func(), same func(from, to int)) {
+func (s *scanner) array(read func(), same func(i int)) {
 	s.Messages, s.Body.Elements, s.Body.Array = nil, nil, jsonspan.Span{}
 	if s.C.Kind() == jsonspan.Array {
 		s.Elements(read, same)

@@ -117,7 +117,7 @@ func (r *ResponsesRequest) input(s *scanner, earlier *ResponsesRequest) {
 		if s.item(&it); s.C.Err() == nil {
 			r.items = append(r.items, b.item(&it))
 		}
-	}, func(from, to int) { r.items = wire.Continue(&s.Walker, r.items, earlier.items, from, to) })
+	}, func(i int) { r.items = append(r.items, earlier.items[i]) })
 	if r.isString {
 		s.Element(func() {
 			v := s.value()

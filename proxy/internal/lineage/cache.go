@@ -8,7 +8,6 @@ import (
 	"hash/maphash"
 	"slices"
 	"sync"
-	"sync/atomic"
 
 	"github.com/pleat-dev/pleat/proxy/internal/httpbody"
 	"github.com/pleat-dev/pleat/proxy/internal/protocol"
@@ -39,7 +38,6 @@ type decoded struct {
 	key      uint64
 	at       *list.Element // in the cache
 	size     int64
-	grown    atomic.Bool // the hashes of a later request follow its own, in the same memory
 }
 
 func NewCache(memory int64) *Cache {
@@ -164,10 +162,7 @@ func (d *decoded) hash(on *protocol.Protocol, before *decoded) (alike bool) {
 	for shared < len(d.messages) && d.counts(before, shared) {
 		shared++
 	}
-	d.hashes, d.prefixes = before.hashes[:shared], before.prefixes[:shared]
-	if shared < len(before.hashes) || before.grown.Swap(true) {
-		d.hashes, d.prefixes = slices.Clone(d.hashes), slices.Clone(d.prefixes)
-	}
+	d.hashes, d.prefixes = slices.Clone(before.hashes[:shared]), slices.Clone(before.prefixes[:shared])
 	for i := shared; i < len(d.messages); i++ {
 		m := d.messages[i]
 		switch {

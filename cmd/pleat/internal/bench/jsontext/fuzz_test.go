@@ -26,7 +26,7 @@ func FuzzWalk(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var c jsonspan.Cursor
-		c.Reset(data, jsonspan.Limits{})
+		c.Reset(data)
 		span := c.Skip()
 		err := c.End()
 		if errors.Is(err, jsonspan.ErrDepth) {
@@ -55,7 +55,7 @@ func FuzzWalk(f *testing.F) {
 // and names in order.
 func enterAll(data []byte) ([]jsonspan.Span, error) {
 	var c jsonspan.Cursor
-	c.Reset(data, jsonspan.Limits{})
+	c.Reset(data)
 	var scalars []jsonspan.Span
 	var inside []jsonspan.Kind
 	for {
