@@ -136,8 +136,13 @@ func (s *Store) lockSession(
 	if len(a.drafts) > 0 {
 		next = "nextval('pleat.moment'), pg_current_xact_id()::text"
 	}
-	batch.Queue("SELECT " + next + ", (SELECT " + sealer + ")").QueryRow(func(row pgx.Row) error {
-		if err := row.Scan(&moment, &xid, &a.sealer); err != nil || a.sealer == nil {
+	batch.Queue("SELECT " + next + ", (SELECT " + sealer + "), (" + newestVersion + ")").QueryRow(func(row pgx.Row) error {
+		var version int
+		err := row.Scan(&moment, &xid, &a.sealer, &version)
+		if err == nil {
+			_, err = versions.From(version, false)
+		}
+		if err != nil || a.sealer == nil {
 			return err
 		}
 		return s.base.Keys.Fit(a.sealer)

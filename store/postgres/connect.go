@@ -123,5 +123,5 @@ func (s *Store) prepare(ctx context.Context) error {
 			s.base.Log.Warn("server has " + name + " off: " + what)
 		}
 	}
-	return s.makeTables(ctx, conn.Conn())
+	return s.prepareTables(ctx, conn.Conn())
 }

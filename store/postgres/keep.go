@@ -51,10 +51,14 @@ func forget(ctx context.Context, tx pgx.Tx, key store.SessionKey) error {
 		return err
 	}
 	var id int64
-	const find = "SELECT s.id FROM pleat.session s WHERE " + sessionWhere + " FOR UPDATE"
-	err := tx.QueryRow(ctx, find, sessionArgs(key)...).Scan(&id)
+	var version int
+	const find = "SELECT s.id, (" + newestVersion + ") FROM pleat.session s WHERE " + sessionWhere + " FOR UPDATE"
+	err := tx.QueryRow(ctx, find, sessionArgs(key)...).Scan(&id, &version)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return store.ErrNotFound
+	}
+	if err == nil {
+		_, err = versions.From(version, false)
 	}
 	if err != nil {
 		return err

@@ -94,15 +94,27 @@ func noLog(path string) bool {
 	return errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0
 }
 
-// create makes an empty store under another name and then gives it its own, so that
-// nobody ever sees half of one. If another process was faster, its file is used.
-func create(path string) (err error) {
+// create makes an empty store and the folders for it. If another process was faster, its file is used.
+func create(path string) error {
 	dir := filepath.Dir(path)
-	_, err = os.Stat(dir)
+	_, err := os.Stat(dir)
 	newDir := err != nil
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
+	if err := newFile(path, writeSchema); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	if newDir {
+		syncDir(filepath.Dir(dir))
+	}
+	return nil
+}
+
+// newFile makes a file under another name and then gives it its own, so that nobody ever sees half of one. A
+// file that is there stays as it is.
+func newFile(path string, write func(path string) error) (err error) {
+	dir := filepath.Dir(path)
 	file, err := os.CreateTemp(dir, "."+filepath.Base(path)+".new-*") // mode 0600
 	if err != nil {
 		return err
@@ -115,7 +127,7 @@ func create(path string) (err error) {
 			}
 		}
 	}()
-	err = writeSchema(temp)
+	err = write(temp)
 	if err == nil {
 		err = file.Sync()
 	}
@@ -125,13 +137,10 @@ func create(path string) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := os.Link(temp, path); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := os.Link(temp, path); err != nil {
 		return fmt.Errorf("%w (the file system must have hard links)", err)
 	}
 	syncDir(dir)
-	if newDir {
-		syncDir(filepath.Dir(dir))
-	}
 	return nil
 }
 
@@ -144,7 +153,7 @@ func writeSchema(path string) error {
 	}
 	text := fmt.Sprintf(
 		"BEGIN;%sPRAGMA application_id = %d; PRAGMA user_version = %d; COMMIT; PRAGMA journal_mode = WAL",
-		schema, applicationID, schemaVersion)
+		schema, applicationID, versions.Newest())
 	_, err = db.ExecContext(context.Background(), text)
 	if e := db.Close(); err == nil {
 		err = e

@@ -109,8 +109,8 @@ var (
 )
 
 // Open opens the store in the file at path. It creates a missing file, readable by its
-// owner only, and missing directories. For a file of another schema the error is
-// [store.ErrSchema].
+// owner only, and missing directories. A file of an older version is brought up to date, after a copy
+// was made beside it; of a version that it cannot read the error is [store.ErrSchema].
 func Open(path string, opts *Options) (*Store, error) {
 	s := &Store{path: path, opts: opts.withDefaults(), turn: make(chan struct{}, 1), indexTurn: make(chan struct{}, 1)}
 	s.base = rows.Base{
@@ -213,10 +213,20 @@ func (s *Store) closeDatabases() error {
 	return errors.Join(errs...)
 }
 
-// update runs f in a write transaction: all of it becomes durable, or after an error
+// update is transact in a file that no newer program has brought up to date meanwhile.
+func (s *Store) update(ctx context.Context, f func(ctx context.Context) error) error {
+	return s.transact(ctx, func(ctx context.Context) error {
+		if _, err := s.missing(ctx, false); err != nil {
+			return err
+		}
+		return f(ctx)
+	})
+}
+
+// transact runs f in a write transaction: all of it becomes durable, or after an error
 // nothing. Waiting obeys the context; a transaction that has begun is completed, so that
 // the caller always knows what happened.
-func (s *Store) update(ctx context.Context, f func(ctx context.Context) error) error {
+func (s *Store) transact(ctx context.Context, f func(ctx context.Context) error) error {
 	if s.base.ReadOnly {
 		return store.ErrReadOnly
 	}

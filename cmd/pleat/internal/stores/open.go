@@ -150,6 +150,7 @@ const (
 	MakeMissing Access = iota // make it if it does not exist
 	MustExist                 // do not make it
 	ReadOnly                  // nor change it
+	Migrate                   // make it, or bring a database of an older version up to date
 )
 
 // OpenAt opens a store in a PostgreSQL database, which is named by its URL, or in a
@@ -158,8 +159,8 @@ func OpenAt(ctx context.Context, path string, how Access, keys ...[]byte) (st St
 	switch scheme := Scheme(path); {
 	case scheme == "postgres" || scheme == "postgresql":
 		st, err = postgres.Open(ctx, path, &postgres.Options{
-			Keys: keys, MustExist: how != MakeMissing,
-			ReadOnly: how == ReadOnly,
+			Keys: keys, MustExist: how == MustExist,
+			ReadOnly: how == ReadOnly, Migrate: how == Migrate,
 		})
 		if errors.Is(err, store.ErrNotFound) {
 			err = fmt.Errorf(
@@ -174,7 +175,7 @@ func OpenAt(ctx context.Context, path string, how Access, keys ...[]byte) (st St
 		err = fmt.Errorf("a store cannot be at %s (want postgres://user:password@host:5432/database, with neither "+
 			"quotes nor space before it, or the path of a file)", where)
 	default:
-		if _, missing := os.Stat(path); how != MakeMissing && errors.Is(missing, fs.ErrNotExist) {
+		if _, missing := os.Stat(path); (how == MustExist || how == ReadOnly) && errors.Is(missing, fs.ErrNotExist) {
 			return nil, fmt.Errorf(`no store at %s: %w ("pleat compact FILE" makes one; name another with --store or `+
 				`PLEAT_STORE)`, path, store.ErrNotFound)
 		}
@@ -182,7 +183,10 @@ func OpenAt(ctx context.Context, path string, how Access, keys ...[]byte) (st St
 		if end, ok := ctx.Deadline(); ok {
 			o.BusyTimeout = time.Until(end)
 		}
-		st, err = sqlite.Open(path, o)
+		if st, err = sqlite.Open(path, o); errors.Is(err, store.ErrSchema) && o.ReadOnly {
+			o.ReadOnly = false // whoever uses a file of an older version first brings it up to date
+			st, err = sqlite.Open(path, o)
+		}
 		if errors.Is(err, store.ErrCorrupt) && !isDatabase(path) {
 			err = fmt.Errorf(
 				"open store: %s is not a store, or its beginning is overwritten (--store or PLEAT_STORE names it)",
