@@ -77,7 +77,7 @@ func TestSetupGatewayClients(t *testing.T) {
 				var out bytes.Buffer
 				p := &term.Console{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, Getenv: os.Getenv}
 				code := execute(t.Context(), p,
-					[]string{"setup", w.name, "--yes", "--url", "http://" + front.Listener.Addr().String()})
+					[]string{"setup", w.name, "--yes", "--later", "--url", "http://" + front.Listener.Addr().String()})
 				if g.refused != "" {
 					if code == 0 || !strings.Contains(out.String(), g.refused) {
 						t.Errorf("exit code %d:\n%s", code, out.String())

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/clients"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/service"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/tally"
@@ -129,8 +130,14 @@ func stopService(ctx context.Context, p *term.Console) error {
 	if err == nil {
 		err = s.Stop(ctx)
 	}
-	if err == nil {
-		p.Printf("The proxy is stopped, and no longer starts when you log in.\n")
+	if err != nil {
+		return err
 	}
-	return err
+	p.Printf("The proxy is stopped, and no longer starts when you log in.\n")
+	for _, c := range clients.All {
+		if records(p).Has(c.Name) {
+			p.Printf("%s still sends its requests to a proxy: pleat setup %s --undo\n", c.Title, c.Name)
+		}
+	}
+	return nil
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"net/url"
-	"os/exec"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -26,9 +25,10 @@ requests through "pleat proxy" from now on. It shows the change first and asks; 
 on a terminal --yes is needed. The rest of the file stays as it is, byte for byte. --undo takes
 the change back; without AGENT all that pleat has changed for any agent.
 
-While the agent is set up this way the proxy must run: "pleat proxy start" runs it now and
-whenever you log in, and setup offers to do that. "pleat wrap AGENT" needs no setup and starts
-a proxy of its own. Without AGENT it lists the agents.
+While the agent is set up this way the proxy must run: setup offers to start it, now and
+whenever you log in, as "pleat proxy start" does. If no proxy answers then, nothing is written,
+unless --later says so. "pleat wrap AGENT" needs no setup and starts a proxy of its own. Without
+AGENT it lists the agents.
 
 With --inside there is no proxy: claude, codex, opencode, pi or qwen compacts by itself as
 before, runs pleat when it does, and goes on with what pleat keeps of the session. A project
@@ -44,6 +44,7 @@ pleat setup claude --undo`,
 	var edit editFlags
 	edit.declare(c.Flags())
 	inside := c.Flags().Bool("inside", false, "let the agent run pleat when it compacts, instead of a proxy")
+	c.Flags().BoolVar(&edit.later, "later", false, "write the address although no proxy answers there yet")
 	address := c.Flags().String("url", "http://127.0.0.1:4141", "the `ADDRESS` of the proxy")
 	c.ValidArgs = clients.Names()
 	c.RunE = runs(p, func(ctx context.Context, p *term.Console, args []string) error {
@@ -68,7 +69,7 @@ pleat setup claude --undo`,
 	return c
 }
 
-// proxied points an agent to the proxy at an address.
+// proxied points an agent to the proxy at an address, once one answers there.
 func (f *editFlags) proxied(ctx context.Context, p *term.Console, agent clients.Client, address string) error {
 	base := strings.TrimRight(address, "/")
 	u, wrong := url.Parse(base)
@@ -85,12 +86,17 @@ func (f *editFlags) proxied(ctx context.Context, p *term.Console, agent clients.
 	if u.Port() != "" && u.Port() != "4141" {
 		flags += " --listen " + u.Host
 	}
-	runs := "works only while the proxy runs: " + proxyStart(p) + flags
-	if tally.Runs(ctx, base) {
-		runs = "works only while the proxy runs that answers there"
+	start := "start one there"
+	if local.Name(u.Host) {
+		start = "run " + proxyStart(p) + flags
 	}
-	f.done = agent.Title + " sends its requests to " + base + " from now on, and " + runs +
+	runs := "while the proxy runs that answers there"
+	if f.later {
+		runs = "once a proxy answers there: " + start
+	}
+	f.done = agent.Title + " sends its requests to " + base + " from now on, and works only " + runs +
 		"\nTo take it back: pleat setup " + agent.Name + " --undo"
+	f.before = func() error { return f.reach(ctx, p, base, start) }
 	if to.Upstreams != "" {
 		p.Printf("%s uses another server than its provider's. The proxy goes on to it with:%s\n", agent.Title,
 			term.WithoutPassword(flags))
@@ -98,10 +104,23 @@ func (f *editFlags) proxied(ctx context.Context, p *term.Console, agent clients.
 	if to.First != "" {
 		f.done += "\nA web proxy is set. It may get these requests, with their keys, unless you first: " + to.First
 	}
-	if err := f.run(ctx, p, to.Change); err != nil {
-		return err
+	return f.run(ctx, p, to.Change)
+}
+
+// reach sees to it that a proxy answers at an address before an agent is pointed to it: one that runs, or one that
+// the user lets the system start.
+func (f *editFlags) reach(ctx context.Context, p *term.Console, base, start string) error {
+	if f.later || tally.Runs(ctx, base) {
+		return nil
 	}
-	return f.offer(ctx, p, agent, base, strings.Fields(flags))
+	flags, service := strings.CutPrefix(start, "run pleat proxy start")
+	if service && base == "http://"+tally.Address &&
+		p.Confirm(ctx, f.yes, "No proxy answers at "+base+". Start it now, and whenever you log in?") == nil {
+		if err := startService(ctx, p, tally.Address, strings.Fields(flags)); err != nil || tally.Runs(ctx, base) {
+			return err
+		}
+	}
+	return fmt.Errorf("nothing was changed, because no proxy answers at %s: first %s, or give --later", base, start)
 }
 
 // inside puts pleat inside an agent.
@@ -110,36 +129,19 @@ func (f *editFlags) inside(ctx context.Context, p *term.Console, agent clients.C
 	if err != nil {
 		return err
 	}
-	changes, err := agent.Inside(program, p.Getenv)
+	changes, kept, err := agent.Inside(program, records(p), p.Getenv)
 	if err != nil {
 		return err
+	}
+	for _, k := range kept {
+		p.Printf("%s is yours and stays as it is.\n", k)
 	}
 	f.done = agent.Title + " runs pleat when it compacts. Restart it to begin.\n" +
 		"To take it back: pleat setup " + agent.Name + " --inside --undo"
 	if agent.Name == "codex" {
-		f.done += "\nCodex asks you to review new hooks, and runs them only when you have."
+		f.done += "\nCodex asks you to review new hooks (/hooks), and runs them only when you have."
 	}
 	return f.run(ctx, p, changes...)
-}
-
-// offer offers to start the proxy, if there is somebody to ask, none runs and the system can; and to take
-// the change back, if it could not.
-func (f *editFlags) offer(
-	ctx context.Context, p *term.Console, agent clients.Client, base string, args []string,
-) error {
-	if f.show || f.yes || !p.Interactive() || base != "http://"+tally.Address ||
-		!strings.HasSuffix(proxyStart(p), "start") || tally.Runs(ctx, base) {
-		return nil
-	}
-	if p.Confirm(ctx, false, "Start the proxy now, and whenever you log in?") != nil {
-		return nil // it was said what to do
-	}
-	err := startService(ctx, p, tally.Address, args)
-	if err == nil || p.Confirm(ctx, false, fmt.Sprintf("%v\nTake the setup of %s back?", err, agent.Title)) != nil {
-		return err
-	}
-	f.yes = true
-	return f.takeBack(ctx, p, agent.Name)
 }
 
 // agentList shows what can be done with each agent.
@@ -155,7 +157,7 @@ func (l agentList) Print(out *term.Page) {
 	row("AGENT", "INSTALLED", "SET UP", "WHERE, OR WHY NOT")
 	for _, c := range clients.All {
 		here, setup, what := "no", "no", c.Path(l.getenv)
-		if _, err := exec.LookPath(c.Name); err == nil {
+		if c.Installed() {
 			here = "yes"
 		}
 		switch proxied, inside := l.made.Has(c.Name), l.made.Has(c.InsideRecords()...); {

@@ -21,7 +21,9 @@ import (
 // editFlags are the flags of the commands that change the configuration of a client.
 type editFlags struct {
 	show, yes, undo bool
-	done            string // is said when the change is made
+	later           bool         // an agent may be pointed to a proxy that does not run yet
+	before          func() error // must succeed before anything is written; nil: nothing must
+	done            string       // is said when the change is made
 }
 
 func (f *editFlags) declare(fs *pflag.FlagSet) {
@@ -40,7 +42,10 @@ func (f *editFlags) run(ctx context.Context, p *term.Console, changes ...clients
 	if !changed {
 		p.Printf("it is set up already: %s\n", paths(edits))
 	}
-	if !ok {
+	if ok && f.before != nil {
+		err = f.before()
+	}
+	if !ok || err != nil {
 		return err
 	}
 	for _, e := range edits {

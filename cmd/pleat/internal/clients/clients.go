@@ -4,6 +4,7 @@ package clients
 
 import (
 	"fmt"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -117,6 +118,12 @@ func Names() (names []string) {
 		names = append(names, c.Name)
 	}
 	return names
+}
+
+// Installed reports whether the client's program is on the PATH.
+func (c Client) Installed() bool {
+	_, err := exec.LookPath(c.Name)
+	return err == nil
 }
 
 // Path is the file that "pleat setup" changes; "" if there is no home.

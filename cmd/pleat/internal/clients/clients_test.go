@@ -21,7 +21,7 @@ func TestInsidePaths(t *testing.T) {
 	for _, name := range []string{"opencode", "pi"} {
 		c, err := Find(name)
 		difftest.Must(t, err)
-		changes, err := c.Inside(program, func(string) string { return t.TempDir() })
+		changes, _, err := c.Inside(program, "", func(string) string { return t.TempDir() })
 		if err != nil || !strings.Contains(changes[0].text, `spawn("C:\\Program Files\\pleat\\pleat.exe",`) {
 			t.Errorf("%s: %v\n%s", name, err, changes[0].text)
 		}

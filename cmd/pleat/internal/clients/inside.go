@@ -41,15 +41,28 @@ func (c Client) IsInside(program string, getenv func(string) string) bool {
 		bytes.Contains(text, []byte(filepath.ToSlash(program)))) && bytes.Contains(text, []byte(hook.Name))
 }
 
+// Reviewed reports whether the user has reviewed a hook in Codex, which runs no other and notes that under the place
+// of the hook in its file. That the hook is still the one that was reviewed is not known.
+func (c Client) Reviewed(getenv func(string) string) bool {
+	list, _ := clientconfig.Get(c.InsidePath(getenv), "hooks", "PreCompact")
+	groups, _ := list.([]any)
+	i := slices.IndexFunc(groups, func(g any) bool { return strings.Contains(fmt.Sprint(g), hook.Name+" pre-compact") })
+	place := fmt.Sprintf("%s:pre_compact:%d:0", c.InsidePath(getenv), i)
+	hash, _ := clientconfig.Get(c.Path(getenv), "hooks", "state", place, "trusted_hash")
+	return hash != nil
+}
+
 // Inside are the files that put pleat inside an agent: what runs it around a compaction,
-// and its MCP server, for recall.
-func (c Client) Inside(program string, getenv func(string) string) (list []Change, err error) {
+// and its MCP server, for recall. Kept is what the user has in place of a part of it, which stays.
+func (c Client) Inside(
+	program string, made Records, getenv func(string) string,
+) (list []Change, kept []string, err error) {
 	if c.inside == "" {
-		return nil, fmt.Errorf("pleat cannot be put inside %s: it can in claude, codex, opencode, pi and qwen", c.Title)
+		return nil, nil, fmt.Errorf("pleat cannot be put inside %s: it can in claude, codex, opencode, pi and qwen", c.Title)
 	}
 	quoted, err := json.Marshal(program)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	first := Change{
 		Record: insideMark + c.Name, Path: c.InsidePath(getenv),
@@ -62,33 +75,29 @@ func (c Client) Inside(program string, getenv func(string) string) (list []Chang
 		line := clientconfig.Key{Path: []string{"statusLine"}, Value: map[string]any{
 			"type": "command", "command": shellCall(runtime.GOOS, program, "status-line", "claude"),
 		}}
-		free, err := isFree(first.Path, line)
-		if err != nil {
-			return nil, err
-		}
-		if free {
+		switch free, err := made.isFree(first.Record, first.Path, line); {
+		case err != nil:
+			return nil, nil, err
+		case free:
 			first.keys = append(first.keys, line)
+		default:
+			kept = append(kept, "statusLine in "+first.Path)
 		}
 	}
 	list = append(list, first)
 	if i := slices.Index(ServerNames, c.Name); i >= 0 {
 		m := Servers(program, getenv)[i]
-		free, err := isFree(m.Path, m.keys[0])
-		if err != nil {
-			return nil, err
-		}
-		if free {
-			m.Record = insideMark + c.Name + "-mcp"
+		m.Record = insideMark + c.Name + "-mcp"
+		switch free, err := made.isFree(m.Record, m.Path, m.keys[0]); {
+		case err != nil:
+			return nil, nil, err
+		case free:
 			list = append(list, m)
+		default:
+			kept = append(kept, "the MCP server pleat in "+m.Path)
 		}
 	}
-	return list, nil
-}
-
-// isFree reports whether a key has no value but the one that it would get.
-func isFree(path string, k clientconfig.Key) (bool, error) {
-	there, err := clientconfig.Get(path, k.Path...)
-	return there == nil || clientconfig.Same(there, k.Value), err
+	return list, kept, nil
 }
 
 // hooksOf are the hooks of Claude Code and of those that have taken over its form. They come

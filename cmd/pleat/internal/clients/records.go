@@ -1,6 +1,7 @@
 package clients
 
 import (
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -59,6 +60,17 @@ func (r Records) Proxy() string {
 }
 
 var proxyPattern = regexp.MustCompile(`http://(?:[^/\s"',\\]*@)?([^/\s"',\\@]+)`)
+
+// isFree reports whether a key has no value but the one that it would get, or one that a change has given it.
+func (r Records) isFree(record, path string, k clientconfig.Key) (bool, error) {
+	there, err := clientconfig.Get(path, k.Path...)
+	wrote := func(text string) bool {
+		var v any
+		return json.Unmarshal([]byte(text), &v) == nil && clientconfig.Same(there, v)
+	}
+	return there == nil || clientconfig.Same(there, k.Value) ||
+		r != "" && slices.ContainsFunc(clientconfig.Values(r.file(record)), wrote), err
+}
 
 // Plan plans changes.
 func (r Records) Plan(changes ...Change) (edits []*clientconfig.Edit, err error) {

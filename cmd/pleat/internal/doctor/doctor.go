@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -263,29 +262,29 @@ func (d *doctor) examineKeys() {
 
 // examineAgents looks for the agents that are here, and whether those that are set up work.
 func (d *doctor) examineAgents(running bool) {
-	var here []string
-	none := "none of those that pleat knows is on the PATH; \"pleat setup\" lists them"
+	var here, away []string
 	for _, c := range clients.All {
-		// "continue" is also a builtin of shells.
-		if _, err := exec.LookPath(c.Name); err == nil && c.Name != "continue" {
-			here = append(here, c.Name)
-		}
 		inside, pointed := d.Records.Has(c.InsideRecords()...), d.Records.Has(c.Name)
+		if c.Installed() {
+			here = append(here, c.Name)
+		} else if inside || pointed {
+			away = append(away, c.Title)
+		}
 		if inside {
 			d.examineInside(c)
 		}
 		if pointed {
 			d.examinePointed(c, running)
 		}
-		if inside || pointed {
-			none = "none is on the PATH here, where what is set up cannot be started"
-		}
 	}
 	slices.Sort(here)
 	if len(here) > 0 {
 		d.ok("agents", "found "+strings.Join(here, ", "))
-	} else {
-		d.note("agents", none)
+	} else if len(away) == 0 {
+		d.note("agents", "none of those that pleat knows is on the PATH; \"pleat setup\" lists them")
+	}
+	if len(away) > 0 {
+		d.note("agents", "set up, but not on the PATH here: "+strings.Join(away, ", "))
 	}
 }
 
@@ -316,6 +315,8 @@ func (d *doctor) examineInside(c clients.Client) {
 	s, err := hook.Read(d.Hooks, c.Name)
 	when := s.Begun.Format(time.DateTime)
 	switch {
+	case errors.Is(err, fs.ErrNotExist) && c.Name == "codex" && !c.Reviewed(d.Getenv):
+		d.note("agents", "Codex runs pleat when it compacts, once you have reviewed its hooks: type /hooks in Codex")
 	case errors.Is(err, fs.ErrNotExist):
 		d.ok("agents", c.Title+" runs pleat when it compacts; it has not yet")
 	case err != nil:
