@@ -32,7 +32,7 @@ func TestAgentsNamed(t *testing.T) {
 		if c.Why == "" && !c.Settings {
 			wrapped = append(wrapped, c.Title)
 		}
-		if _, err := c.Inside("pleat", func(string) string { return home }); err == nil {
+		if _, _, err := c.Inside("pleat", "", func(string) string { return home }); err == nil {
 			insides = append(insides, c.Title)
 		}
 	}
