@@ -78,8 +78,11 @@ func (c *compactFlags) declare(fs *pflag.FlagSet) {
 }
 
 func (c *compactFlags) run(ctx context.Context, p *term.Console, args []string) (err error) {
-	if c.fold.Format, err = sessionfile.FormatNamed(c.format, c.json); err != nil {
-		return err
+	if !slices.Contains(sessionfile.Formats, c.format) {
+		return term.UsageError(fmt.Sprintf("unknown format %q: want text or prompt", c.format))
+	}
+	if !c.json {
+		c.fold.Format = c.format
 	}
 	if c.dry && c.out != "" {
 		return term.UsageError("--output is for the result: --dry-run makes none, and prints to standard output")

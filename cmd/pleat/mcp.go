@@ -13,8 +13,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -36,9 +34,8 @@ the Model Context Protocol: on standard input and output, or over streamable HTT
 "pleat mcp install CLIENT" sets a client up.
 
 Its tools are sessions, search, unfold, ledger and handoff, and note and pin, which shape
-handoffs. The newest 200 files are read into the store in the background, as their agents
-write them; a file is never changed. Only the folders that "pleat sessions" lists are looked
-into, and links out of them are not followed.
+handoffs. A file is read into the store when its session is asked for, and never changed. Only
+the folders that "pleat sessions" lists are looked into, and links out of them are not followed.
 
 Whoever can use the server can read all of these sessions. With --http it listens only to
 this machine, unless --token-file has a token, which clients send as a bearer token.`,
@@ -53,7 +50,6 @@ pleat mcp --http 127.0.0.1:4142`,
 	fs.StringVar(&f.http, "http", "", "serve over HTTP at `ADDRESS`, HOST:PORT, instead of standard input and output")
 	fs.StringVar(&f.tokenFile, "token-file", "", "with --http: require the token in `FILE` from every client")
 	f.index = stores.DeclareIndex(fs)
-	fs.BoolVar(&f.lazy, "lazy", false, "read a file only when it is asked for, not in the background")
 	c.RunE = runs(p, func(ctx context.Context, p *term.Console, _ []string) error { return f.serve(ctx, p) })
 	c.AddCommand(mcpInstallCommand(p))
 	return c
@@ -63,11 +59,7 @@ type mcpFlags struct {
 	store                 *stores.Flags
 	index                 stores.Index
 	home, http, tokenFile string
-	lazy                  bool
 }
-
-// watchEvery is how often the folders of agents are looked at.
-const watchEvery = 10 * time.Second
 
 func (f *mcpFlags) serve(ctx context.Context, p *term.Console) (err error) {
 	token, err := tally.ReadToken(f.tokenFile)
@@ -96,13 +88,6 @@ func (f *mcpFlags) serve(ctx context.Context, p *term.Console) (err error) {
 	}
 	lib := library.New(o)
 	defer lib.Close()
-	var background sync.WaitGroup
-	ctx, stop := context.WithCancel(ctx)
-	defer background.Wait()
-	defer stop()
-	if !f.lazy {
-		background.Go(func() { lib.Watch(ctx, watchEvery) })
-	}
 	srv := mcp.NewServer(lib, mcp.Options{Version: version(), Logger: log})
 	if f.http == "" {
 		return mcp.Serve(ctx, srv, p.Stdin, p.Stdout)

@@ -25,7 +25,7 @@ func TestMCPStops(t *testing.T) {
 	}}
 	code := make(chan int, 1)
 	go func() {
-		code <- execute(ctx, p, []string{"mcp", "--lazy", "--http", "127.0.0.1:0"})
+		code <- execute(ctx, p, []string{"mcp", "--http", "127.0.0.1:0"})
 		stderr.Close()
 	}()
 	lines := bufio.NewScanner(notes)

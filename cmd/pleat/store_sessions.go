@@ -162,7 +162,7 @@ func importCommand(p *term.Console) *cobra.Command {
 		Args:  takes(1, 1, "one file, or - for standard input"),
 		Short: "bring exported sessions into the store",
 		Long: `Reads a file that "pleat store export" made, or standard input (-), and puts its sessions into
-the store, with the tenants that they had unless --tenant or --as names another place. The whole file is
+the store, with the tenants that the file names unless --tenant or --as names another place. The whole file is
 checked before anything is written; a damaged file is refused with the line that is damaged.
 Afterwards every fold is unfolded once.
 

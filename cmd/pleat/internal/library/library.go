@@ -152,8 +152,7 @@ type Info struct {
 	Compacts int              `json:"compactions,omitempty"`
 	Problem  string           `json:"problem,omitempty"` // why it cannot be read
 
-	First   time.Time `json:"-"` // entry in the store; zero: not known
-	Entries uint64    `json:"-"` // in the store
+	Entries uint64 `json:"-"` // in the store
 
 	Of     string            `json:"-"` // the ID of the session that [Library.Copies] has this for
 	stored store.SessionInfo // what the store has of a file's session

@@ -1,14 +1,12 @@
 package library_test
 
 import (
-	"context"
 	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -676,32 +674,6 @@ func TestSearch(t *testing.T) {
 	if len(r.Found) != 0 || r.Left != 2 {
 		t.Errorf("%+v", r)
 	}
-}
-
-// Watch brings what changes into the store, and ends when it is told to.
-func TestWatch(t *testing.T) {
-	h := newHome(t)
-	h.put(".claude/projects/p/s.jsonl", three, day)
-	ctx, stop := context.WithCancel(t.Context())
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		h.Watch(ctx, time.Millisecond)
-	}()
-	has := func(want int) bool {
-		page, err := h.List(t.Context(), library.Filter{})
-		h.must(err)
-		return page.Sessions[0].Messages == want
-	}
-	for !has(3) { // or the test runs out of time
-		runtime.Gosched()
-	}
-	h.put(".claude/projects/p/s.jsonl", three+claude("c d user And tell me."), day.Add(time.Minute))
-	for !has(4) {
-		runtime.Gosched()
-	}
-	stop()
-	<-done
 }
 
 func TestNoStore(t *testing.T) {

@@ -51,7 +51,7 @@ func (l *Library) exact(ctx context.Context, id string) (Info, bool, error) {
 		if err != nil {
 			return Info{}, false, err
 		}
-		if of, copied := owner(key); s.Key == key && !copied && !isFileID(of.Session) && !isBeside(key) {
+		if of, copied := Copied(key); s.Key == key && !copied && !isFileID(of.Session) && !isBeside(key) {
 			return storedInfo(id, s), true, nil
 		}
 	}
@@ -76,7 +76,7 @@ func (l *Library) Resolve(ctx context.Context, name string) (info Info, err erro
 	if err != nil {
 		return info, err
 	}
-	if _, copied := owner(info.Key); copied && info.File == "" {
+	if _, copied := Copied(info.Key); copied && info.File == "" {
 		return l.copied(ctx, info)
 	}
 	return l.about(ctx, info)
@@ -143,15 +143,11 @@ func (l *Library) listed(ctx context.Context, id string) (Info, bool, error) {
 
 // copied completes what is known of a copy of a session with what is known of that.
 func (l *Library) copied(ctx context.Context, c Info) (Info, error) {
-	key, _ := owner(c.Key)
+	key, _ := Copied(c.Key)
 	of, ok, err := l.listed(ctx, l.storedID(key))
 	if ok && of.Key != c.Key { // else the copy stands for a session that is gone
 		if of, err = l.about(ctx, of); err == nil {
-			var copies []Info
-			copies, err = l.Copies(ctx, of)
-			if i := slices.IndexFunc(copies, func(i Info) bool { return i.Key == c.Key }); i >= 0 {
-				return copies[i], err
-			}
+			return l.copyOf(ctx, of, c.stored), nil
 		}
 	}
 	if err != nil {

@@ -90,7 +90,7 @@ func conversations(list []store.SessionInfo, tenant string) []store.SessionInfo 
 	have := make(map[store.SessionKey]bool)
 	for _, copies := range []bool{false, true} {
 		list = slices.DeleteFunc(list, func(s store.SessionInfo) bool {
-			of, copied := owner(s.Key)
+			of, copied := Copied(s.Key)
 			if copied != copies {
 				return false
 			}
@@ -105,7 +105,7 @@ func conversations(list []store.SessionInfo, tenant string) []store.SessionInfo 
 // OwnerOf is the ID under which agents' files are listed that a stored session is of; "": it is of
 // none.
 func OwnerOf(key store.SessionKey) string {
-	if of, _ := owner(key); isFileID(of.Session) {
+	if of, _ := Copied(key); isFileID(of.Session) {
 		return of.Session
 	}
 	return ""
@@ -117,14 +117,14 @@ const copyMark = "~compact-"
 // CopyOf is the session in which another is folded. It belongs to that one and to its tenant, and
 // its name follows from the content, so that the same content gets the same folds.
 func CopyOf(key store.SessionKey, hash string) store.SessionKey {
-	key, _ = owner(key)
+	key, _ = Copied(key)
 	key.Session += copyMark + hash[:12]
 	return key
 }
 
-// owner is the session that a stored one belongs to, which may be itself. Copied: it was made by
-// folding that one, and says nothing that the other does not.
-func owner(key store.SessionKey) (of store.SessionKey, copied bool) {
+// Copied is the session that a stored one belongs to, which may be itself. Copied: "pleat compact" made it by
+// folding that one, and it says nothing that the other does not.
+func Copied(key store.SessionKey) (of store.SessionKey, copied bool) {
 	key.Session, _, copied = strings.Cut(key.Session, copyMark)
 	if base, _, _ := strings.Cut(key.Session, "~"); isFileID(base) {
 		key.Session = base
@@ -139,7 +139,7 @@ func Parts(ctx context.Context, st Store, key store.SessionKey) (list []store.Se
 		if err != nil {
 			return nil, err
 		}
-		of, _ := owner(s.Key)
+		of, _ := Copied(s.Key)
 		base, _, _ := strings.Cut(s.Key.Session, "~")
 		if s.Key != key && (of == key || isBeside(s.Key) && base == key.Session) {
 			list = append(list, s)
@@ -153,20 +153,25 @@ func (l *Library) Copies(ctx context.Context, of Info) (list []Info, err error) 
 	if l.o.Store == nil || of.Of != "" {
 		return nil, nil
 	}
-	session, _ := owner(cmp.Or(of.Key, store.SessionKey{Tenant: l.o.Tenant, Session: of.ID}))
+	session, _ := Copied(cmp.Or(of.Key, store.SessionKey{Tenant: l.o.Tenant, Session: of.ID}))
 	parts, err := Parts(ctx, l.o.Store, session)
 	for _, s := range parts {
-		if _, copied := owner(s.Key); copied {
-			c := storedInfo(l.storedID(s.Key), s)
-			l.lookStored(ctx, &c)
-			if c.Of, c.Agent, c.Project, c.Title = of.ID, of.Agent, of.Project, of.Title; c.ratio == 0 {
-				c.Model = of.Model
-			}
-			list = append(list, c)
+		if _, copied := Copied(s.Key); copied {
+			list = append(list, l.copyOf(ctx, of, s))
 		}
 	}
 	slices.SortStableFunc(list, func(a, b Info) int { return b.Used.Compare(a.Used) })
 	return list, err
+}
+
+// copyOf is what is known of a copy of a session.
+func (l *Library) copyOf(ctx context.Context, of Info, s store.SessionInfo) Info {
+	c := storedInfo(l.storedID(s.Key), s)
+	l.lookStored(ctx, &c)
+	if c.Of, c.Agent, c.Project, c.Title = of.ID, of.Agent, of.Project, of.Title; c.ratio == 0 {
+		c.Model = of.Model
+	}
+	return c
 }
 
 // storedID is the ID of a session in the store. Sessions of different tenants may have the
@@ -199,7 +204,7 @@ func ParentOf(session string) string {
 func storedInfo(id string, s store.SessionInfo) Info {
 	return Info{
 		ID: id, Parent: ParentOf(id), Name: id, Key: s.Key, stored: s, Modified: s.Last, Used: s.Last,
-		Bytes: s.BodyBytes, Tokens: int(s.BodyBytes / 4), First: s.First, Entries: s.Entries,
+		Bytes: s.BodyBytes, Tokens: int(s.BodyBytes / 4), Entries: s.Entries,
 	}
 }
 
@@ -248,9 +253,6 @@ func Observed(ctx context.Context, st Store, key store.SessionKey) bool {
 		return r.Tenant == key.Tenant && r.Session == key.Session && r.Unchanged()
 	})
 }
-
-// Copied reports whether a session is what "pleat compact" made of another, and of which.
-func Copied(key store.SessionKey) (of store.SessionKey, copied bool) { return owner(key) }
 
 // Begins returns what the user of a stored session said first, on one line, because names alone
 // say little. It is empty if there is no such message near the beginning.

@@ -33,7 +33,7 @@ type FoldFlags struct {
 	// Note tells people what takes long; nil: nobody.
 	Note func(format string, args ...any)
 
-	Format Format // of the result; zero: nothing is written
+	Format string // of the result, one of [Formats]; "": JSON
 	Tenant string
 }
 
@@ -60,13 +60,21 @@ type Folded struct {
 	Warning string // what went not as it should; empty: nothing
 	// Unwritten says that a model did not write a digest that it was asked for; empty: none.
 	Unwritten string
-	format    Format
+	format    string
 	Report    pleat.Report // see [library.Report]
 	Counts    *tokens.Tokenizer
 }
 
 // Write writes the view in the form that was asked for.
-func (r *Folded) Write(w io.Writer) error { return r.format.write(w, r) }
+func (r *Folded) Write(w io.Writer) error {
+	switch r.format {
+	case "text":
+		return r.writeText(w, true, "\n")
+	case "prompt":
+		return r.writePrompt(w)
+	}
+	return r.writeJSON(w)
+}
 
 // Tokens returns the sizes of the session and of the view, and the budget.
 func (r *Folded) Tokens() Budget {
@@ -135,7 +143,7 @@ func (r *Folded) fold(ctx context.Context, s *pleat.Session, flags FoldFlags) (v
 			return view, err
 		}
 	}
-	if flags.Format.name == "prompt" || flags.focus != "" {
+	if flags.Format == "prompt" || flags.focus != "" {
 		if _, err := s.Compact(ctx, flags.focus); err != nil {
 			return view, err
 		}

@@ -3,10 +3,8 @@ package sessionfile
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"runtime/debug"
-	"slices"
 	"strings"
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
@@ -53,30 +51,8 @@ func LoadPolicy(name string) (fold.Policy, error) {
 	return p, nil
 }
 
-// FormatNamed is the form that --format names, or the one that --json asks for.
-func FormatNamed(name string, asJSON bool) (Format, error) {
-	i := slices.IndexFunc(formats, func(f Format) bool { return f.name == name })
-	switch {
-	case i < 0:
-		return Format{}, term.UsageError(fmt.Sprintf("unknown format %q: want text or prompt", name))
-	case asJSON:
-		return Format{write: writeViewJSON}, nil
-	}
-	return formats[i], nil
-}
-
-type writeFunc func(w io.Writer, r *Folded) error
-
-// Format is a form of the result.
-type Format struct {
-	name  string
-	write writeFunc
-}
-
-var formats = []Format{
-	{"text", writeViewText},
-	{"prompt", writeViewPrompt},
-}
+// Formats are the forms of a result for people: --format names one.
+var Formats = []string{"text", "prompt"}
 
 // collectFor sets up garbage collection for a session of size bytes, unless the user did.
 // A short command with a small session may leave four times as much garbage as it uses.

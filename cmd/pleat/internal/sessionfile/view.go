@@ -16,7 +16,7 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-func writeViewJSON(w io.Writer, r *Folded) error {
+func (r *Folded) writeJSON(w io.Writer) error {
 	rep := r.Report
 	view, err := r.viewJSON()
 	if err != nil {
@@ -143,10 +143,6 @@ func (r *Folded) anchors(view []viewJSON) ([]anchorJSON, error) {
 	return list[:min(len(list), maxAnchors)], nil
 }
 
-func writeViewText(w io.Writer, r *Folded) error {
-	return r.writeText(w, true, "\n")
-}
-
 // writeText writes the view as plain text, with or without thinking, and what comes after
 // each message.
 func (r *Folded) writeText(w io.Writer, thinking bool, after string) error {
@@ -175,9 +171,9 @@ Go on from where it ended. If the last request was fulfilled, say so in a senten
 next one.
 `
 
-// writeViewPrompt writes a text that a new session can start from: what it is, the page,
+// writePrompt writes a text that a new session can start from: what it is, the page,
 // the newest turns word for word, and what the reader should do.
-func writeViewPrompt(w io.Writer, r *Folded) error {
+func (r *Folded) writePrompt(w io.Writer) error {
 	fmt.Fprintf(w, promptHead, r.Session.Key().Session)
 	if dir := r.File.Info.Dir; dir != "" {
 		fmt.Fprintf(w, "\nWorking folder: %s\n", fence.Shown(fence.Line(dir)))

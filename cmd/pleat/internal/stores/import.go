@@ -7,9 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 
-	"github.com/pleat-dev/pleat/cmd/pleat/internal/library"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/store"
 )
@@ -193,24 +191,19 @@ func (i *importing) bringAll(ctx context.Context, st Store) (*Imports, error) {
 var errOtherContent = errors.New("the store has a session of that name with other content")
 
 // bring compares the entries that the store has with those of a session, and adds the others.
-func (i *importing) bring(ctx context.Context, st Store, done Imported) (_ Imported, err error) {
-	from, twin := done.key(), ""
-	if !i.many {
-		if done.Tenant, twin, err = i.place(ctx, st, from); err != nil {
-			return done, err
-		}
-	}
-	there, err := collect(st.Scan(ctx, done.key(), 1))
+func (i *importing) bring(ctx context.Context, st Store, done Imported) (Imported, error) {
+	key := done.key()
+	there, err := collect(st.Scan(ctx, key, 1))
 	if err != nil {
 		return done, err
 	}
-	w := entryWriter{store: st, key: done.key(), last: uint64(len(there))}
+	w := entryWriter{store: st, key: key, last: uint64(len(there))}
 	tell := i.Progress()
 	defer tell.Done()
-	for e, err := range i.trial.Scan(ctx, from, 1) {
+	for e, err := range i.trial.Scan(ctx, key, 1) {
 		tell.Say("importing %d of %s", e.Seq, EntryCount(done.Entries))
 		if err == nil && e.BodySize > 0 {
-			e.Body, err = i.trial.Body(ctx, from, e.BodyHash)
+			e.Body, err = i.trial.Body(ctx, key, e.BodyHash)
 		}
 		switch {
 		case err != nil:
@@ -221,7 +214,7 @@ func (i *importing) bring(ctx context.Context, st Store, done Imported) (_ Impor
 				"(--as NAME imports under another name)", errOtherContent, e.Seq, e.Kind)
 		default:
 			var mended int
-			mended, err = mend(ctx, st, done.key(), e)
+			mended, err = mend(ctx, st, key, e)
 			done.Mended += mended
 		}
 		if err != nil {
@@ -231,35 +224,8 @@ func (i *importing) bring(ctx context.Context, st Store, done Imported) (_ Impor
 	if err := w.flush(ctx); err != nil {
 		return done, w.explain(err)
 	}
-	if done.Added, done.Stored = w.added, w.last+w.added; twin != "" {
-		i.Note("pleat: the store also has %s: they are two sessions\n", twin)
-	}
+	done.Added, done.Stored = w.added, w.last+w.added
 	return done, nil
-}
-
-// place chooses the tenant that has the session already, unless the user named a place: what comes
-// back must not become a second session. It returns the name of one that another tenant has.
-func (i *importing) place(ctx context.Context, st Store, key store.SessionKey) (tenant, twin string, err error) {
-	list, err := library.Stored(ctx, st, "")
-	var others []string
-	for _, s := range list {
-		if s.Key == key {
-			return key.Tenant, "", err
-		}
-		if s.Key.Session == key.Session {
-			others = append(others, s.Key.Tenant)
-		}
-	}
-	switch {
-	case err != nil || len(others) == 0:
-		return key.Tenant, "", err
-	case i.as != "", key.Tenant != "":
-		key.Tenant, tenant = others[0], key.Tenant
-		return tenant, library.NamesOf(list).Full(key), nil
-	case len(others) > 1:
-		return "", "", fmt.Errorf("several tenants have it: name one with --tenant (%s)", strings.Join(others, ", "))
-	}
-	return others[0], "", nil
 }
 
 // mend replaces the stored body of an entry if it is damaged, and returns how many it
