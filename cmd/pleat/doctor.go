@@ -24,15 +24,32 @@ func doctorCommand(p *term.Console) *cobra.Command {
 		Long: `Checks the version, the settings, the store, the proxy and its port, the keys in the
 environment (it names them and never shows them), model servers on this machine, and the
 agents that are set up. Each line says what was found, and what to do if something is wrong.
-The exit code is 1 if something is.`,
-		Example: "pleat doctor\npleat doctor --json",
+The exit code is 1 if something is.
+
+With --live it tries a hosted provider instead, with the key in ANTHROPIC_API_KEY, OPENAI_API_KEY
+or GEMINI_API_KEY: about ten requests through a proxy of its own, for a few cents. It names the
+price first and asks. The key is neither shown nor stored.`,
+		Example: "pleat doctor\npleat doctor --json\npleat doctor --live anthropic",
 	}
 	fs := c.Flags()
 	f := stores.Declare(fs)
 	listen := fs.String("listen", "", "where the proxy listens, or would: `ADDRESS` (default: as agents are set up)")
 	asJSON := fs.Bool("json", false, "print one JSON object")
+	live := fs.String("live", "", "try a `PROVIDER` with your key: anthropic, openai or gemini")
+	name := fs.String("model", "", "with --live: the `MODEL` to ask (default the cheapest)")
+	yes := fs.Bool("yes", false, "with --live: do not ask")
 	c.RunE = func(c *cobra.Command, _ []string) error { // it must be able to report wrong settings
 		_, wrong := settle(p, c)
+		if *live != "" {
+			if wrong != nil {
+				return wrong
+			}
+			r, err := tryLive(c.Context(), p, *live, *name, *yes)
+			if err != nil {
+				return err
+			}
+			return reported(p, *asJSON, r)
+		}
 		files, err := settingsFiles(p, c.Root())
 		o := doctor.Options{
 			Version: version(), Wrong: cmp.Or(err, wrong), Tenant: f.Tenant,
@@ -47,14 +64,31 @@ The exit code is 1 if something is.`,
 			o.Settings = append(o.Settings, doctor.Settings{Path: f.Path, Outside: slices.Equal(inside, []string{"false"})})
 		}
 		o.Program, _ = os.Executable()
-		r := doctor.Examine(c.Context(), o)
-		if err := p.Output(*asJSON, r); err != nil {
-			return err
-		}
-		if n := r.Problems(); n > 0 {
-			return fmt.Errorf("%s found", term.Plural(n, "problem"))
-		}
-		return nil
+		return reported(p, *asJSON, doctor.Examine(c.Context(), o))
 	}
 	return c
+}
+
+// tryLive tries a provider, once the price was named and nobody objected.
+func tryLive(ctx context.Context, p *term.Console, provider, name string, yes bool) (*doctor.Report, error) {
+	t, err := doctor.NewTrial(provider, name, p.Getenv)
+	if err != nil {
+		return nil, err
+	}
+	p.Note("%s\n", t.Price())
+	if err := p.Confirm(ctx, yes, "Send them?"); err != nil {
+		return nil, err
+	}
+	return t.Run(ctx)
+}
+
+// reported prints a report. It is an error if something in it is wrong.
+func reported(p *term.Console, asJSON bool, r *doctor.Report) error {
+	if err := p.Output(asJSON, r); err != nil {
+		return err
+	}
+	if n := r.Problems(); n > 0 {
+		return fmt.Errorf("%s found", term.Plural(n, "problem"))
+	}
+	return nil
 }

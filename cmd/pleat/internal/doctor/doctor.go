@@ -85,6 +85,9 @@ func (r *Report) Print(p *term.Page) {
 	}
 }
 
+// format is the form of a report as JSON.
+const format = "pleat/doctor/1"
+
 type doctor struct {
 	Options
 	Report
@@ -92,7 +95,7 @@ type doctor struct {
 
 // Examine looks at everything. Nothing is changed.
 func Examine(ctx context.Context, o Options) *Report {
-	d := &doctor{Options: o, Report: Report{Format: "pleat/doctor/1", Checks: []Check{}}}
+	d := &doctor{Options: o, Report: Report{Format: format, Checks: []Check{}}}
 	d.ok("version", "pleat "+o.Version)
 	d.examineSettings()
 	d.examineStore(ctx)
