@@ -253,8 +253,8 @@ var imports = map[string][]string{
 	"internal/bpe/bpetest":     {},
 	"internal/fence/fencetest": {},
 	"internal/upstreamtest": {
-		"internal/jsonspan", "internal/sse", "model", "recall", "tokens", "transcript", "wire/anthropic", "wire/gemini",
-		"wire/openai",
+		"internal/jsonspan", "internal/relay", "internal/sse", "model", "recall", "tokens", "transcript", "wire/anthropic",
+		"wire/gemini", "wire/openai",
 	},
 	"internal/pgtest":                     {},
 	"cmd/pleat/internal/bench/tokenizers": {},

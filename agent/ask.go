@@ -95,15 +95,7 @@ func (r *run) request(ctx context.Context, view transcript.View) (*model.Request
 	req.Messages, req.Tools, req.Stream = msgs, r.defs, true
 	req.Marker, _ = r.warm.Next(view, func(i int) (blocks, weight int) {
 		for _, b := range msgs[i].Blocks().All() {
-			blocks++
-			switch b := b.(type) {
-			case transcript.Text:
-				weight += len(b.Text.String())
-			case transcript.ToolCall:
-				weight += len(b.Input.String())
-			case transcript.ToolResult:
-				weight += len(b.Text())
-			}
+			blocks, weight = blocks+1, weight+len(transcript.BlockText(b))
 		}
 		return blocks, weight
 	})

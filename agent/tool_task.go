@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -174,20 +175,19 @@ func listSkills(root *os.Root) (string, error) {
 	return b.String(), nil
 }
 
+var descriptionLine = regexp.MustCompile(`(?m)^description:[ \t]*["']?(.*?)["']?[ \t]*$`)
+
 // skillDescription is the description in the front matter, else the first line of text.
 func skillDescription(text string) string {
-	front, body := "", text
 	if rest, ok := strings.CutPrefix(text, "---\n"); ok {
-		if f, b, ok := strings.Cut(rest, "\n---"); ok {
-			front, body = f, b
+		if front, body, ok := strings.Cut(rest, "\n---"); ok {
+			if m := descriptionLine.FindStringSubmatch(front); m != nil {
+				return m[1]
+			}
+			text = body
 		}
 	}
-	for line := range strings.Lines(front) {
-		if d, ok := strings.CutPrefix(line, "description:"); ok {
-			return strings.Trim(strings.TrimSpace(d), `"'`)
-		}
-	}
-	for line := range strings.Lines(body) {
+	for line := range strings.Lines(text) {
 		if line = strings.TrimSpace(strings.TrimLeft(line, "#-")); line != "" {
 			return line
 		}

@@ -59,8 +59,8 @@
 // makes it an error. Of a document that is cut off, whole messages are read.
 //
 // Line formats stream: memory holds one line (at most 256 MB) and for trees an index of some
-// 200 bytes a line. Formats that are one JSON document are held whole, up to 512 MB, and so is
-// input that cannot seek.
+// 200 bytes a line; of Gemini CLI's lines, of which later ones take back earlier ones, all messages.
+// Formats that are one JSON document are held whole, up to 512 MB, and so is input that cannot seek.
 //
 // # Adding a format
 //

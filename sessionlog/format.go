@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
-	"io"
 	"io/fs"
 	"slices"
 	"strings"
@@ -167,20 +166,19 @@ func unknown(head []byte) error {
 // sniff looks at the first lines. It returns the format of the first one that has a line
 // format, and whether the first line that is not blank is a whole object.
 func (l *Log) sniff() (whole bool, format *format, err error) {
-	lr := newLineReader(l.src)
-	for i := 0; i < sniffLines && lr.pos < sniffBytes; i++ {
-		ln, err := lr.next()
-		if err == io.EOF {
-			break
-		}
+	i := 0
+	for ln, err := range l.src.lines() {
 		if err != nil {
 			return false, nil, err
+		}
+		if i++; i > sniffLines || ln.off > sniffBytes {
+			break
 		}
 		v, err := parse(ln.text)
 		if err != nil || !v.isObject() {
 			continue
 		}
-		whole = whole || i == 0
+		whole = whole || i == 1
 		if f := classifyLine(v); f != nil {
 			return whole, f, nil
 		}

@@ -1,6 +1,7 @@
 package sessionlog
 
 import (
+	"bytes"
 	"cmp"
 	"strings"
 )
@@ -18,17 +19,18 @@ var geminiLines = format{
 	read: readGeminiLines,
 }
 
-// geminiPlace is where a message is: in a line of its own, or at a place in a list of them.
-type geminiPlace struct {
+// geminiKnown is the newest version of a message.
+type geminiKnown struct {
 	id   string
-	line line // without its text
-	at   int  // -1: in a line of its own
+	m    value
+	num  int  // line
+	sent bool // it is from a list of all, as they are sent
 	left bool // the user went back before it
 }
 
 type geminiReader struct {
 	*sink
-	known []geminiPlace
+	known []geminiKnown
 	at    map[string]int // by id
 }
 
@@ -37,34 +39,18 @@ func readGeminiLines(s *sink) error {
 	if err := s.lines(r.line); err != nil {
 		return err
 	}
-	var text []byte
-	var whole value
-	read := int64(-1)
-	for _, p := range r.known {
-		if p.left {
+	for _, k := range r.known {
+		if k.left {
 			s.info.Abandoned++
 		}
-		if p.left && !s.opts.Abandoned {
+		if k.left && !s.opts.Abandoned {
 			continue
 		}
-		if p.line.off != read {
-			var err error
-			if text, err = s.src.again(&text, p.line.off, p.line.size); err != nil {
-				return err
-			}
-			whole, _ = parse(text) // which it was before
-			read = p.line.off
-		}
-		m, rec := whole, Record{Line: p.line.num, Abandoned: p.left}
-		if p.at >= 0 {
-			m = whole.get("$set", "messages").at(p.at)
-			if words := m.get("content").texts(); strings.HasPrefix(words, "<state_snapshot>") {
-				rec.Time = m.get("timestamp").time()
-				_ = s.compacted(rec, Compaction{Summary: words})
-				continue
-			}
-		}
-		if err := s.skip(geminiMessage(s, m, rec), rec.Line); err != nil {
+		rec := Record{Line: k.num, Abandoned: k.left}
+		if words := k.m.get("content").texts(); k.sent && strings.HasPrefix(words, "<state_snapshot>") {
+			rec.Time = k.m.get("timestamp").time()
+			_ = s.compacted(rec, Compaction{Summary: words})
+		} else if err := s.skip(geminiMessage(s, k.m, rec), k.num); err != nil {
 			return err
 		}
 	}
@@ -72,16 +58,19 @@ func readGeminiLines(s *sink) error {
 }
 
 func (r *geminiReader) line(ln line, v value) error {
-	ln.text = nil
 	set := v.get("$set")
 	switch {
 	case v.get("id").isString():
-		r.put(geminiPlace{id: v.get("id").str(), line: ln, at: -1})
+		r.put(v, ln.num, false)
 	case v.get("$rewindTo").isString():
 		r.rewind(v.get("$rewindTo").str())
 	case set.isObject():
 		r.info.Title = cmp.Or(set.get("summary").str(), r.info.Title)
-		r.replace(ln, set.get("messages"))
+		for m := range set.get("messages").elems() { // of those that are known there are whole versions already
+			if _, known := r.at[m.get("id").str()]; !known {
+				r.put(m, ln.num, true)
+			}
+		}
 	case v.get("sessionId").isString():
 		r.info.SessionID, r.info.Title = v.get("sessionId").str(), v.get("summary").str()
 	default:
@@ -91,13 +80,14 @@ func (r *geminiReader) line(ln line, v value) error {
 }
 
 // put adds a message, or a newer version of it.
-func (r *geminiReader) put(p geminiPlace) {
-	if i, ok := r.at[p.id]; ok {
-		r.known[i] = p
+func (r *geminiReader) put(m value, num int, sent bool) {
+	k := geminiKnown{id: m.get("id").str(), m: value{b: bytes.Clone(m.b)}, num: num, sent: sent}
+	if i, ok := r.at[k.id]; ok {
+		r.known[i] = k
 		return
 	}
-	r.at[p.id] = len(r.known)
-	r.known = append(r.known, p)
+	r.at[k.id] = len(r.known)
+	r.known = append(r.known, k)
 }
 
 // rewind leaves a message and what came after it. Without the message all are left, as the agent does.
@@ -105,17 +95,5 @@ func (r *geminiReader) rewind(id string) {
 	for i := r.at[id]; i < len(r.known); i++ {
 		r.known[i].left = true
 		delete(r.at, r.known[i].id)
-	}
-}
-
-// replace takes the messages that are new in a list of all. Of the others there are whole versions already.
-func (r *geminiReader) replace(ln line, list value) {
-	i := 0
-	for m := range list.elems() {
-		id := m.get("id").str()
-		if _, known := r.at[id]; !known {
-			r.put(geminiPlace{id: id, line: ln, at: i})
-		}
-		i++
 	}
 }

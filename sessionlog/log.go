@@ -141,13 +141,8 @@ func (l *Log) skip(err error, lineNum int) error {
 
 // lines calls visit for every line that is a JSON object.
 func (l *Log) lines(visit func(ln line, v value) error) error {
-	lr := newLineReader(l.src)
 	var members []member
-	for {
-		ln, err := lr.next()
-		if err == io.EOF {
-			return nil
-		}
+	for ln, err := range l.src.lines() {
 		if err != nil {
 			return err
 		}
@@ -161,6 +156,7 @@ func (l *Log) lines(visit func(ln line, v value) error) error {
 			return err
 		}
 	}
+	return nil
 }
 
 func (l *Log) object(ln line) (value, error) {

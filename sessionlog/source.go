@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"iter"
 )
 
 // source is a file that can be read at any place.
@@ -47,7 +48,20 @@ type line struct {
 	num  int // from 1
 }
 
-// lineReader yields lines. A line that does not fit its buffer is measured first and then
+// lines yields the lines that are not blank, up to an error.
+func (s *source) lines() iter.Seq2[line, error] {
+	return func(yield func(line, error) bool) {
+		size := int(min(s.size, readSize))
+		lr := &lineReader{src: s, in: bufio.NewReaderSize(io.NewSectionReader(s.r, 0, s.size), size)}
+		for {
+			if ln, err := lr.next(); err == io.EOF || !yield(ln, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// lineReader reads lines. A line that does not fit its buffer is measured first and then
 // read into memory of exactly its size, so that a file of huge lines needs the longest of
 // them once, not several times over.
 type lineReader struct {
@@ -62,11 +76,6 @@ const (
 	readSize = 256 << 10
 	longLine = 4 << 20 // memory for a line longer than this is not kept for the next one
 )
-
-func newLineReader(src *source) *lineReader {
-	size := int(min(src.size, readSize))
-	return &lineReader{src: src, in: bufio.NewReaderSize(io.NewSectionReader(src.r, 0, src.size), size)}
-}
 
 // next returns the next line that is not blank, io.EOF behind the last.
 func (lr *lineReader) next() (line, error) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"iter"
 	"math"
+	"slices"
 	"strconv"
 	"unsafe"
 )
@@ -119,6 +120,44 @@ func (v Value) Get(path ...any) Value {
 		return found
 	}
 	return nil
+}
+
+// Set returns the text with another value at a path. A missing member is added at
+// the end of its object; if anything else is missing, the text stays what it is.
+func (v Value) Set(value []byte, path ...any) Value {
+	if at, ok := v.Find(path...); ok {
+		return v.with(at, value)
+	}
+	name, isMember := path[len(path)-1].(string)
+	object, ok := v.Find(path[:len(path)-1]...)
+	if !isMember || !ok || v[object.Start] != '{' {
+		return v
+	}
+	member := append(append(AppendQuote(nil, name), ':'), value...)
+	if len(bytes.TrimSpace(v[object.Start+1:object.End-1])) > 0 {
+		member = append([]byte{','}, member...)
+	}
+	return v.with(Span{object.End - 1, object.End - 1}, member)
+}
+
+// Without returns the text without a member of the object at a path.
+func (v Value) Without(name string, path ...any) Value {
+	object, ok := v.Find(path...)
+	body := Value(object.Of(v))
+	if !ok || body.Kind() != Object {
+		return v
+	}
+	var kept [][]byte
+	for key, value := range body.Members() {
+		if !KeyIs(body, key, name) {
+			kept = append(kept, body[key.Start:value.End])
+		}
+	}
+	return v.with(object, slices.Concat([]byte{'{'}, bytes.Join(kept, []byte{','}), []byte{'}'}))
+}
+
+func (v Value) with(at Span, value []byte) Value {
+	return slices.Concat(v[:at.Start], value, v[at.End:])
 }
 
 // Text decodes a string; anything else is empty.

@@ -40,6 +40,7 @@ var geminiErrors = map[string]struct {
 	"permission_error":     {http.StatusForbidden, "PERMISSION_DENIED"},
 	"billing_error":        {http.StatusForbidden, "PERMISSION_DENIED"},
 	"not_found_error":      {http.StatusNotFound, "NOT_FOUND"},
+	"rate_limit_error":     {http.StatusTooManyRequests, "RESOURCE_EXHAUSTED"},
 	"overloaded_error":     {http.StatusServiceUnavailable, "UNAVAILABLE"},
 	"request_too_large":    {http.StatusRequestEntityTooLarge, "INVALID_ARGUMENT"},
 	"api_error":            {http.StatusInternalServerError, "INTERNAL"},

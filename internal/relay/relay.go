@@ -218,31 +218,8 @@ func rewritten(raw, data, changed []byte) []byte {
 // if there is none or it is null.
 func get(data []byte, path ...any) []byte { return jsonspan.Value(data).Get(path...) }
 
-// set returns data with another value at a path. A missing member is added at the end of
-// its object; if anything else is missing, data is returned unchanged.
-func set(data, value []byte, path ...any) []byte {
-	if span, ok := jsonspan.Value(data).Find(path...); ok {
-		return splice(data, span, value)
-	}
-	name, isMember := path[len(path)-1].(string)
-	object, ok := jsonspan.Value(data).Find(path[:len(path)-1]...)
-	if !isMember || !ok || data[object.Start] != '{' {
-		return data
-	}
-	with := append(append(jsonspan.AppendQuote(nil, name), ':'), value...)
-	if len(bytes.TrimSpace(data[object.Start+1:object.End-1])) > 0 {
-		with = append([]byte{','}, with...)
-	}
-	return splice(data, jsonspan.Span{Start: object.End - 1, End: object.End - 1}, with)
-}
-
-func splice(data []byte, span jsonspan.Span, with []byte) []byte {
-	out, err := jsonspan.Splice(data, []jsonspan.Edit{{Span: span, With: with}})
-	if err != nil {
-		return data
-	}
-	return out
-}
+// set returns data with another value at a path, as [jsonspan.Value.Set] does.
+func set(data, value []byte, path ...any) []byte { return jsonspan.Value(data).Set(value, path...) }
 
 // text decodes a string literal; anything else is empty.
 func text(value []byte) string { return jsonspan.Value(value).Text() }
@@ -265,17 +242,5 @@ func arrayOf(list [][]byte) []byte {
 
 // without returns data without a member of the object at a path.
 func without(data []byte, name string, path ...any) []byte {
-	object, ok := jsonspan.Value(data).Find(path...)
-	if !ok || data[object.Start] != '{' {
-		return data
-	}
-	body := jsonspan.Value(object.Of(data))
-	var kept [][]byte
-	for key, value := range body.Members() {
-		if !jsonspan.KeyIs(body, key, name) {
-			kept = append(kept, body[key.Start:value.End])
-		}
-	}
-	with := append(append([]byte{'{'}, bytes.Join(kept, []byte{','})...), '}')
-	return splice(data, object, with)
+	return jsonspan.Value(data).Without(name, path...)
 }

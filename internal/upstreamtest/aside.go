@@ -1,7 +1,6 @@
 package upstreamtest
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -163,37 +162,22 @@ func (s *Server) subAgent(r *request, step int) (call, bool) {
 	if i < 0 {
 		return call{}, false
 	}
-	tool := r.tools[i]
+	tool, kind := r.tools[i], "general-purpose"
 	s.mu.Lock()
 	asked := s.agent
 	s.agent = true
 	s.mu.Unlock()
-	args := map[string]any{"description": "the sub-agent's steps"}
-	var schema struct {
-		Properties map[string]struct {
-			Enum        []string
-			Description string
-		}
-	}
-	if asked || json.Unmarshal([]byte(tool.Schema), &schema) != nil {
+	if asked {
 		return call{}, false
 	}
-	for _, name := range []string{"prompt", "message", "request", "prompt_1"} {
-		if _, ok := schema.Properties[name]; ok {
-			args[name] = agentPrompt
-		}
+	if tool.Name == "task" {
+		kind = "general"
 	}
-	if kind, ok := schema.Properties["subagent_type"]; ok {
-		args["subagent_type"] = "general-purpose"
-		if tool.Name == "task" {
-			args["subagent_type"] = "general"
-		}
-		if len(kind.Enum) > 0 && !slices.Contains(kind.Enum, args["subagent_type"].(string)) {
-			args["subagent_type"] = kind.Enum[0]
-		}
-	}
-	input, err := json.Marshal(args)
-	return call{id: agentID, name: tool.Name, input: string(input)}, err == nil
+	input, err := fill(tool.Schema, map[string]string{
+		"description": "the sub-agent's steps", "subagent_type": kind, "prompt": agentPrompt, "message": agentPrompt,
+		"request": agentPrompt, "prompt_1": agentPrompt,
+	})
+	return call{id: agentID, name: tool.Name, input: input}, err == nil
 }
 
 // split finds results of one answer that stand in several messages, on wires that have them in one.

@@ -265,7 +265,9 @@ func (r *request) shell(n int, o Options) (call, error) {
 	}
 	if t, ok := r.tool("Bash", "bash", "exec_command", "shell", "run_shell_command", "execute_command",
 		"run_commands"); ok {
-		input, err := fill(t.Schema, command)
+		input, err := fill(t.Schema, map[string]string{
+			"command": command, "cmd": command, "script": command, "commands": command,
+		})
 		return call{id: id, name: t.Name, input: input}, err
 	}
 	if t, ok := r.tool("exec"); ok && t.Schema == "" {
@@ -277,13 +279,15 @@ func (r *request) shell(n int, o Options) (call, error) {
 	return call{}, fmt.Errorf("the client offers no shell tool")
 }
 
-// fill makes arguments for a shell tool by its schema.
-func fill(schema, command string) (string, error) {
+// fill makes arguments by a tool's schema: those of the given ones that it has, and something for the others
+// that it demands.
+func fill(schema string, given map[string]string) (string, error) {
 	var s struct {
 		Properties map[string]struct {
-			Type string `json:"type"`
-		} `json:"properties"`
-		Required []string `json:"required"`
+			Type string
+			Enum []string
+		}
+		Required []string
 	}
 	if err := json.Unmarshal([]byte(schema), &s); err != nil {
 		return "", fmt.Errorf("read tool schema: %w", err)
@@ -301,16 +305,16 @@ func fill(schema, command string) (string, error) {
 			args[name] = false
 		}
 	}
-	for _, name := range []string{"command", "cmd", "script", "commands"} {
-		p, ok := s.Properties[name]
-		if !ok {
-			continue
+	for name, text := range given {
+		switch p, ok := s.Properties[name]; {
+		case !ok:
+		case p.Type == "array":
+			args[name] = []string{"bash", "-c", text}
+		case len(p.Enum) > 0 && !slices.Contains(p.Enum, text):
+			args[name] = p.Enum[0]
+		default:
+			args[name] = text
 		}
-		args[name] = command
-		if p.Type == "array" {
-			args[name] = []string{"bash", "-c", command}
-		}
-		break
 	}
 	if _, ok := s.Properties["max_output_tokens"]; ok {
 		args["max_output_tokens"] = 50_000

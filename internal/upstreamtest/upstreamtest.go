@@ -136,19 +136,16 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		wire = &chat
 	case strings.HasSuffix(path, "/responses"):
 		wire = &responses
-	case strings.HasSuffix(path, ":countTokens"):
-		body, _ := s.readBody(r)
-		reply(w, http.StatusOK, object{"totalTokens": tokens.O200k().Count(string(body))})
-		return
 	case strings.HasSuffix(path, "enerateContent"):
 		wire = geminiFor(r.URL)
 	case strings.HasSuffix(path, "/models") && r.Method == http.MethodGet:
 		models := []object{{"id": "scripted", "object": "model", "owned_by": "script"}}
 		reply(w, http.StatusOK, object{"object": "list", "data": models})
 		return
-	case strings.HasSuffix(path, "/count_tokens"):
+	case strings.HasSuffix(path, "/count_tokens"), strings.HasSuffix(path, ":countTokens"):
 		body, _ := s.readBody(r)
-		reply(w, http.StatusOK, object{"input_tokens": tokens.O200k().Count(string(body))})
+		n := tokens.O200k().Count(string(body))
+		reply(w, http.StatusOK, object{"input_tokens": n, "totalTokens": n})
 		return
 	}
 	if wire == nil && slices.Contains(otherPaths, r.URL.Path) {
@@ -164,7 +161,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		err = s.answer(w, r, wire, body)
 	}
 	if err != nil {
-		reply(w, http.StatusBadRequest, wire.failure("invalid_request_error", err.Error()))
+		refuse(w, http.StatusBadRequest, wire.Refuse("invalid_request_error", err.Error()))
 	}
 }
 
@@ -247,14 +244,13 @@ func (s *Server) send(
 	case fail == "cut":
 		w = &cutting{w, a.text, req.stream}
 	case fail == "unbound":
-		reply(w, status, on.failure("invalid_request_error", fmt.Sprintf(unboundText, unbound)))
+		refuse(w, status, on.Refuse("invalid_request_error", fmt.Sprintf(unboundText, unbound)))
 		return
 	case fail == "stream" && req.stream:
-		on.breakOff(streamTo(w), a, s.tooLong(on, req))
+		streamTo(w).write(on.ErrorEvent(s.refusal(on, fail, req)))
 		return
 	case status != http.StatusOK:
-		kind, text := s.refusal(on, fail, req)
-		reply(w, status, on.failure(kind, text))
+		refuse(w, status, s.refusal(on, fail, req))
 		return
 	}
 	if req.stream {
@@ -279,24 +275,22 @@ func (s *Server) failure(req *request) string {
 	return s.o.Fail
 }
 
-func (s *Server) tooLong(on *wire, req *request) string {
-	return fmt.Sprintf(on.tooLong, req.tokens, cmp.Or(s.o.Limit, req.tokens*9/10))
-}
-
 // refusal is how the provider says that a request failed.
-func (s *Server) refusal(on *wire, fail string, req *request) (kind, text string) {
+func (s *Server) refusal(on *wire, fail string, req *request) []byte {
 	switch fail {
 	case "413":
-		return "request_too_large", "Request exceeds the maximum size"
+		return on.Refuse("request_too_large", "Request exceeds the maximum size")
 	case "429":
-		return "rate_limit_error", "Number of requests has exceeded your rate limit"
+		return on.Refuse("rate_limit_error", "Number of requests has exceeded your rate limit")
 	case "529":
-		return "overloaded_error", "Overloaded"
+		return on.Refuse("overloaded_error", "Overloaded")
 	case "500":
-		return "api_error", "Internal server error"
+		return on.Refuse("api_error", "Internal server error")
 	}
-	return on.tooLongKind, s.tooLong(on, req)
+	return on.TooLong(req.tokens, cmp.Or(s.o.Limit, req.tokens*9/10))
 }
+
+func refuse(w http.ResponseWriter, status int, body []byte) { reply(w, status, json.RawMessage(body)) }
 
 func reply(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")

@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/pleat-dev/pleat/internal/jsonspan"
+	"github.com/pleat-dev/pleat/internal/relay"
 	"github.com/pleat-dev/pleat/internal/sse"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
@@ -14,36 +15,21 @@ import (
 
 // wire is one of the formats.
 type wire struct {
+	*relay.Wire // how the provider refuses
 	name        string
 	prefix      string // of reply ids
-	tooLong     string // the provider's words, for the tokens of a prompt and the limit
-	tooLongKind string
 
-	decode   func(body []byte, m model.Model) (*request, error)
-	whole    func(a answer) any
-	stream   func(out *stream, a answer, r *request)
-	breakOff func(out *stream, a answer, text string)
-	failure  func(kind, text string) any
+	decode func(body []byte, m model.Model) (*request, error)
+	whole  func(a answer) any
+	stream func(out *stream, a answer, r *request)
 }
 
 type object = map[string]any
 
-const openaiTooLong = "This model's maximum context length is %[2]d tokens. However, your messages resulted in " +
-	"%[1]d tokens. Please reduce the length of the messages."
-
 var (
-	messages = wire{
-		"messages", "msg_", "prompt is too long: %d tokens > %d maximum", "invalid_request_error",
-		decodeMessages, wholeMessage, streamMessage, breakMessage, messageFailure,
-	}
-	chat = wire{
-		"chat", "chatcmpl-", openaiTooLong, "context_length_exceeded", decodeChat, wholeChat, streamChat,
-		breakChat, openaiFailure,
-	}
-	responses = wire{
-		"responses", "resp_", openaiTooLong, "context_length_exceeded", decodeResponses, wholeResponse,
-		streamResponse, breakResponse, openaiFailure,
-	}
+	messages  = wire{relay.Messages, "messages", "msg_", decodeMessages, wholeMessage, streamMessage}
+	chat      = wire{relay.Chat, "chat", "chatcmpl-", decodeChat, wholeChat, streamChat}
+	responses = wire{relay.Responses, "responses", "resp_", decodeResponses, wholeResponse, streamResponse}
 )
 
 // stream writes server-sent events and flushes each.
@@ -70,7 +56,11 @@ func (s *stream) send(typ string, v any) {
 		b, _ := json.Marshal(v)
 		data = string(b)
 	}
-	_, _ = s.w.Write(sse.AppendEvent(nil, typ, []byte(data))) // the client is gone: nobody is left to tell
+	s.write(sse.AppendEvent(nil, typ, []byte(data)))
+}
+
+func (s *stream) write(event []byte) {
+	_, _ = s.w.Write(event) // the client is gone: nobody is left to tell
 	_ = http.NewResponseController(s.w).Flush()
 }
 
@@ -101,10 +91,6 @@ func decodeMessages(body []byte, m model.Model) (*request, error) {
 		thinks: mode != "" && mode != "disabled",
 		body:   string(body), violations: append(texts(r.Check(m)), split(r.Messages)...),
 	}, nil
-}
-
-func messageFailure(kind, text string) any {
-	return object{"type": "error", "error": object{"type": kind, "message": text}, "request_id": "req_1"}
 }
 
 func messageStop(a answer) string {
@@ -181,10 +167,6 @@ func streamMessage(s *stream, a answer, _ *request) {
 	s.event("message_stop", object{})
 }
 
-func breakMessage(s *stream, _ answer, text string) {
-	s.send("error", messageFailure("invalid_request_error", text))
-}
-
 // streams reports whether a request asks for a stream.
 func streams(body []byte) bool { return jsonspan.Value(body).Get("stream").Kind() == jsonspan.True }
 
@@ -198,8 +180,4 @@ func decodeChat(body []byte, m model.Model) (*request, error) {
 		usage: jsonspan.Value(body).Get("stream_options", "include_usage").Kind() == jsonspan.True,
 		body:  string(body), violations: texts(r.Check(m)),
 	}, nil
-}
-
-func openaiFailure(kind, text string) any {
-	return object{"error": object{"message": text, "type": "invalid_request_error", "param": nil, "code": kind}}
 }

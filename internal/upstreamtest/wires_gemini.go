@@ -3,13 +3,13 @@ package upstreamtest
 import (
 	"encoding/base64"
 	"encoding/json"
-	"net/http"
 	"net/url"
 	"path"
 	"slices"
 	"strings"
 
 	"github.com/pleat-dev/pleat/internal/jsonspan"
+	"github.com/pleat-dev/pleat/internal/relay"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
 	"github.com/pleat-dev/pleat/wire/gemini"
@@ -21,8 +21,7 @@ func geminiFor(u *url.URL) *wire {
 	name, method, _ := strings.Cut(path.Base(u.Path), ":")
 	streams := method == "streamGenerateContent"
 	return &wire{
-		name: "gemini", prefix: "gem_", tooLongKind: "INVALID_ARGUMENT",
-		tooLong: "The input token count (%d) exceeds the maximum number of tokens allowed (%d).",
+		Wire: relay.Gemini, name: "gemini", prefix: "gem_",
 		decode: func(body []byte, m model.Model) (*request, error) {
 			if m.ID == "" {
 				m, _ = model.DefaultModels().Lookup(name)
@@ -55,26 +54,7 @@ func geminiFor(u *url.URL) *wire {
 				s.send("", c)
 			}
 		},
-		breakOff: func(s *stream, _ answer, text string) { // not as an event
-			_ = json.NewEncoder(s.w).Encode(geminiFailure("INVALID_ARGUMENT", text))
-		},
-		failure: geminiFailure,
 	}
-}
-
-func geminiFailure(kind, text string) any {
-	code, status := http.StatusBadRequest, "INVALID_ARGUMENT"
-	switch kind {
-	case "rate_limit_error":
-		code, status = http.StatusTooManyRequests, "RESOURCE_EXHAUSTED"
-	case "overloaded_error":
-		code, status = http.StatusServiceUnavailable, "UNAVAILABLE"
-	case "api_error":
-		code, status = http.StatusInternalServerError, "INTERNAL"
-	case "request_too_large":
-		code = http.StatusRequestEntityTooLarge
-	}
-	return object{"error": object{"code": code, "message": text, "status": status}}
 }
 
 // geminiChunks is an answer as it is streamed. Models before the third generation give calls

@@ -71,10 +71,6 @@ func streamChat(s *stream, a answer, r *request) {
 	s.send("", "[DONE]")
 }
 
-func breakChat(s *stream, _ answer, text string) {
-	s.send("", openaiFailure("context_length_exceeded", text))
-}
-
 func decodeResponses(body []byte, m model.Model) (*request, error) {
 	r, err := openai.DecodeResponses(body)
 	if err != nil {
@@ -184,12 +180,4 @@ func merge(a, b object) object {
 	out := maps.Clone(a)
 	maps.Copy(out, b)
 	return out
-}
-
-func breakResponse(s *stream, a answer, text string) {
-	r := wholeResponse(a).(object)
-	r["status"], r["output"], r["error"] = "failed", []object{}, object{
-		"code": "context_length_exceeded", "message": text,
-	}
-	s.event("response.failed", object{"sequence_number": 0, "response": r})
 }

@@ -234,11 +234,10 @@ func (e *Element) drops(edits []jsonspan.Edit, changes []transcript.BlockEdit) (
 
 // Insert adds elements, already joined by commas, at the end of the array at a span.
 func Insert(data []byte, array jsonspan.Span, elements []byte) jsonspan.Edit {
-	var c jsonspan.Cursor
-	c.Reset(array.Of(data))
 	with := elements
-	if c.Array(); c.NextElem() {
+	for range jsonspan.Value(array.Of(data)).Elements() {
 		with = append([]byte{','}, elements...)
+		break
 	}
 	return jsonspan.Edit{Span: jsonspan.Span{Start: array.End - 1, End: array.End - 1}, With: with}
 }

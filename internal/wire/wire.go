@@ -110,72 +110,56 @@ func Hash(element []byte) transcript.Hash { return sha256.Sum256(AppendNormal(ni
 // again: without space between tokens, without cache markers, and with content that is a
 // string as one text block. Clients move their markers with every request, and some switch
 // between the two forms of content as they do. The message must be valid JSON.
-func AppendNormal(dst, message []byte) []byte { return appendNormal(dst, message, false) }
+func AppendNormal(dst, message []byte) []byte { return appendNormal(dst, message, 0, false) }
 
 // Unmarked returns a message without cache markers and without space between tokens.
-func Unmarked(message []byte) []byte { return appendNormal(nil, message, true) }
-
-func appendNormal(dst, message []byte, form bool) []byte {
-	n := normalizer{data: message, form: form}
-	n.c.Reset(message)
-	return n.object(dst, 0)
-}
-
-type normalizer struct {
-	data []byte
-	c    jsonspan.Cursor
-	form bool // content keeps its form
-}
+func Unmarked(message []byte) []byte { return appendNormal(nil, message, 0, true) }
 
 // contentDepth is how deep content nests: a result's content inside a message's. Deeper
 // members of the same name are the callers' own data.
 const contentDepth = 2
 
-func (n *normalizer) object(dst []byte, depth int) []byte {
-	if n.c.Kind() != jsonspan.Object {
-		return jsonspan.AppendCompact(dst, n.c.Skip().Of(n.data))
+// appendNormal appends a message, or a part of one that lies so deep. With form, content keeps its form.
+func appendNormal(dst []byte, v jsonspan.Value, depth int, form bool) []byte {
+	if v.Kind() != jsonspan.Object {
+		return jsonspan.AppendCompact(dst, v)
 	}
-	n.c.Object()
 	dst = append(dst, '{')
 	first := true
-	for key, ok := n.c.NextKey(); ok; key, ok = n.c.NextKey() {
-		if jsonspan.KeyIs(n.data, key, "cache_control") || jsonspan.KeyIs(n.data, key, "prompt_cache_breakpoint") {
-			n.c.Skip()
+	for key, at := range v.Members() {
+		if jsonspan.KeyIs(v, key, "cache_control") || jsonspan.KeyIs(v, key, "prompt_cache_breakpoint") {
 			continue
 		}
 		if !first {
 			dst = append(dst, ',')
 		}
 		first = false
-		dst = append(append(dst, key.Of(n.data)...), ':')
-		isList := n.c.Kind() == jsonspan.Array
-		if depth < contentDepth && jsonspan.KeyIs(n.data, key, "content") ||
-			depth == 0 && isList && jsonspan.KeyIs(n.data, key, "output") { // of a Responses item: parts with markers
-			dst = n.content(dst, depth)
+		dst = append(append(dst, key.Of(v)...), ':')
+		value := jsonspan.Value(at.Of(v))
+		if depth < contentDepth && jsonspan.KeyIs(v, key, "content") ||
+			depth == 0 && value.Kind() == jsonspan.Array && jsonspan.KeyIs(v, key, "output") { // of a Responses item: parts with markers
+			dst = appendContent(dst, value, depth, form)
 		} else {
-			dst = jsonspan.AppendCompact(dst, n.c.Skip().Of(n.data))
+			dst = jsonspan.AppendCompact(dst, value)
 		}
 	}
 	return append(dst, '}')
 }
 
-func (n *normalizer) content(dst []byte, depth int) []byte {
-	switch kind := n.c.Kind(); {
-	case kind == jsonspan.String && !n.form:
-		dst = append(dst, `[{"type":"text","text":`...)
-		dst = append(dst, n.c.Str().Of(n.data)...)
-		return append(dst, `}]`...)
-	case kind == jsonspan.Array:
-		n.c.Array()
-		dst = append(dst, '[')
-		for i := 0; n.c.NextElem(); i++ {
-			if i > 0 {
-				dst = append(dst, ',')
-			}
-			dst = n.object(dst, depth+1)
-		}
-		return append(dst, ']')
-	default:
-		return jsonspan.AppendCompact(dst, n.c.Skip().Of(n.data))
+func appendContent(dst []byte, v jsonspan.Value, depth int, form bool) []byte {
+	switch kind := v.Kind(); {
+	case kind == jsonspan.String && !form:
+		return append(append(append(dst, `[{"type":"text","text":`...), v...), `}]`...)
+	case kind != jsonspan.Array:
+		return jsonspan.AppendCompact(dst, v)
 	}
+	open := len(dst)
+	for at := range v.Elements() {
+		dst = appendNormal(append(dst, ','), at.Of(v), depth+1, form)
+	}
+	if len(dst) == open {
+		return append(dst, "[]"...)
+	}
+	dst[open] = '['
+	return append(dst, ']')
 }

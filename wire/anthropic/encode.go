@@ -54,12 +54,30 @@ func encode(req *model.Request, arrange func([]transcript.Message) ([][]byte, er
 	if err != nil {
 		return nil, fmt.Errorf("encode request: %w", err)
 	}
-	caching := req.SessionKey != "" && !marked(list) && !markedTool(req.Tools)
-	if caching && req.Marker > 0 {
-		if first, err := arrange(msgs[:min(max(req.Marker-(len(req.Messages)-len(msgs)), 0), len(msgs))]); err == nil {
-			markElement(list, first)
-		}
+	body := write(req, system, tools, list, false)
+	if req.SessionKey == "" {
+		return body, nil
 	}
+	if r, err := Decode(body); err != nil || len(r.Markers()) > 0 {
+		return body, err
+	}
+	body = write(req, system, tools, list, true)
+	if req.Marker <= 0 {
+		return body, nil
+	}
+	v := transcript.Whole(len(list))
+	first, _ := arrange(msgs[:min(max(req.Marker-(len(req.Messages)-len(msgs)), 0), len(msgs))]) // there may be nothing yet
+	for v.Marker < min(len(first), len(list)) && bytes.Equal(first[v.Marker], list[v.Marker]) {
+		v.Marker++ // a message that was merged with the next one differs
+	}
+	r, err := Decode(body)
+	if err != nil {
+		return body, err
+	}
+	return r.Splice(v)
+}
+
+func write(req *model.Request, system string, tools []byte, list [][]byte, caching bool) []byte {
 	out := jsonspan.AppendQuote([]byte(`{"model":`), req.Model)
 	maxTokens := cmp.Or(req.MaxTokens, defaultMaxTokens)
 	out = strconv.AppendInt(append(out, `,"max_tokens":`...), int64(maxTokens), 10)
@@ -77,7 +95,7 @@ func encode(req *model.Request, arrange func([]transcript.Message) ([][]byte, er
 	if req.Stream {
 		out = append(out, `,"stream":true`...)
 	}
-	return append(out, '}'), nil
+	return append(out, '}')
 }
 
 // appendHead writes what comes before the messages. The provider's cache has the system
@@ -99,23 +117,6 @@ func appendHead(out []byte, system string, tools []byte, caching bool) []byte {
 		out = append(bytes.TrimSuffix(bytes.TrimRight(out, " \t\r\n"), []byte("}")), marker...)
 	}
 	return append(out, ']')
-}
-
-// marked reports whether a message brings a cache marker.
-func marked(list [][]byte) bool {
-	for _, m := range list {
-		if r, _ := message(m); len(r.marks[sectionMessages]) > 0 {
-			return true
-		}
-	}
-	return false
-}
-
-// markedTool reports whether a definition that goes in as it came brings a cache marker.
-func markedTool(tools []model.Tool) bool {
-	return slices.ContainsFunc(tools, func(t model.Tool) bool {
-		return ownTool(t.Raw) && jsonspan.Value(t.Raw).Get("cache_control") != nil
-	})
 }
 
 func encodeTools(tools []model.Tool) ([]byte, error) {

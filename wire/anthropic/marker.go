@@ -1,7 +1,6 @@
 package anthropic
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"slices"
@@ -118,7 +117,7 @@ func markMade(v transcript.View, at int, with string) func(transcript.Message) (
 	return func(m transcript.Message) ([]byte, error) {
 		raw, err := EncodeMessage(m)
 		if before--; err == nil && before == -1 {
-			raw, _ = marking(raw, with)
+			raw = marking(raw, with)
 		}
 		return raw, err
 	}
@@ -135,32 +134,14 @@ func (r *Request) markPlace(m transcript.ViewMessage) int {
 	return -1
 }
 
-// markElement marks one of the last elements of first that list also has; a message that was
-// merged with the next one differs there.
-func markElement(list, first [][]byte) {
-	at := len(first)
-	for i := at - 1; i >= max(at-markBack, 0) && i < len(list); i-- {
-		if !bytes.Equal(list[i], first[i]) {
-			continue
-		}
-		var ok bool
-		if list[i], ok = marking(list[i], fiveMinutes); ok {
-			return
-		}
-	}
-}
-
 // marking puts a marker into the last block of a message that takes one, if any does.
-func marking(raw []byte, with string) ([]byte, bool) {
-	r, ok := message(raw)
-	if !ok {
-		return raw, false
+func marking(raw []byte, with string) []byte {
+	if r, ok := message(raw); ok {
+		if end := r.markPlace(transcript.ViewMessage{}); end >= 0 {
+			return slices.Concat(raw[:end], []byte(with), raw[end:])
+		}
 	}
-	end := r.markPlace(transcript.ViewMessage{})
-	if end < 0 {
-		return raw, false
-	}
-	return slices.Concat(raw[:end], []byte(with), raw[end:]), true
+	return raw
 }
 
 func drops(edits []transcript.BlockEdit, block int) bool {

@@ -85,7 +85,7 @@ func (e *encoder) call(b transcript.ToolCall, sign bool) ([]byte, error) {
 	if b.Name == "" {
 		return nil, fmt.Errorf("tool call %q: it has no name", b.ID)
 	}
-	out := jsonspan.AppendQuote(append(function("functionCall", b.ID, b.Name), `"name":`...), b.Name)
+	out := jsonspan.AppendQuote(append(opened("functionCall", b.ID, b.Name), `"name":`...), b.Name)
 	if input := wire.Input(b); input != "" {
 		out = append(append(out, `,"args":`...), input...)
 	}
@@ -96,8 +96,8 @@ func (e *encoder) call(b transcript.ToolCall, sign bool) ([]byte, error) {
 	return append(out, '}'), nil
 }
 
-// function opens a call or a response. A name for an id means that the wire had none.
-func function(member, id, name string) []byte {
+// opened opens a call or a response. A name for an id means that the wire had none.
+func opened(member, id, name string) []byte {
 	out := []byte(`{"` + member + `":{`)
 	if id != "" && id != name {
 		out = append(jsonspan.AppendQuote(append(out, `"id":`...), id), ',')
@@ -107,7 +107,7 @@ func function(member, id, name string) []byte {
 
 func (e *encoder) result(b transcript.ToolResult) []byte {
 	name := cmp.Or(e.names[b.CallID], b.CallID)
-	out := jsonspan.AppendQuote(append(function("functionResponse", b.CallID, name), `"name":`...), name)
+	out := jsonspan.AppendQuote(append(opened("functionResponse", b.CallID, name), `"name":`...), name)
 	member := "output"
 	if b.Error {
 		member = "error"

@@ -163,35 +163,28 @@ func alignIDs(body []byte) ([]byte, error) {
 
 // wireID is the literal of the id in a call or response.
 func wireID(raw string) jsonspan.Value {
-	for name, v := range jsonspan.Value(raw).Fields() {
-		if name = camel(name); name == "functionCall" || name == "functionResponse" {
-			return v.Get("id")
-		}
-	}
-	return nil
+	_, v := function(raw)
+	return v.Get("id")
 }
 
 // withID is a response with another id, or without one.
 func withID(raw string, id jsonspan.Value) []byte {
 	part := jsonspan.Value(raw)
-	for key, at := range part.Members() {
-		if camel(jsonspan.Text(part, key)) != "functionResponse" {
-			continue
-		}
-		value := jsonspan.Value(at.Of(part))
-		var members [][]byte
-		if id != nil {
-			members = append(members, slices.Concat([]byte(`"id":`), id))
-		}
-		for key, v := range value.Members() {
-			if jsonspan.Text(value, key) != "id" {
-				members = append(members, value[key.Start:v.End])
-			}
-		}
-		with := slices.Concat([]byte{'{'}, bytes.Join(members, []byte{','}), []byte{'}'})
-		return slices.Concat(part[:at.Start], with, part[at.End:])
+	name, _ := function(raw)
+	if id == nil {
+		return part.Without("id", name)
 	}
-	return part
+	return part.Set(id, name, "id")
+}
+
+// function finds the call or response in a part, under either of its names.
+func function(raw string) (name string, v jsonspan.Value) {
+	for name, v := range jsonspan.Value(raw).Fields() {
+		if plain := camel(name); plain == "functionCall" || plain == "functionResponse" {
+			return name, v
+		}
+	}
+	return "", nil
 }
 
 // MessageHash returns a hash of an element of a contents array that stays the same when the
