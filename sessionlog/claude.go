@@ -3,6 +3,7 @@ package sessionlog
 import (
 	"bytes"
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/pleat-dev/pleat/internal/annotate"
@@ -205,20 +206,16 @@ func notTyped(e value) bool {
 
 // append collects the text of blocks; a string counts as a block.
 func (r *claudeReader) append(content value) {
-	text := content.b
-	switch {
-	case content.isArray():
-		text = bytes.TrimSpace(text[1 : len(text)-1])
-	case content.isString():
-		text = append(append([]byte(`{"type":"text","text":`), text...), '}')
+	for b := range content.list() {
+		if r.parts.Len() > 0 && b.exists() {
+			r.parts.WriteByte(',')
+		}
+		if b.isString() {
+			fmt.Fprintf(&r.parts, `{"type":"text","text":%s}`, b.b)
+		} else if b.exists() {
+			r.parts.Write(b.b)
+		}
 	}
-	if len(text) == 0 || !content.exists() {
-		return
-	}
-	if r.parts.Len() > 0 {
-		r.parts.WriteByte(',')
-	}
-	r.parts.Write(text)
 }
 
 // assemble makes the message of the element that was on the wire.

@@ -76,7 +76,7 @@ func (c *checker) lastAssistant(t wireTurn) {
 		return
 	}
 	if last, ok := t.blocks[len(t.blocks)-1].block.(transcript.Text); ok {
-		if s := last.Text.String(); !blank(last.Text.Literal()) && strings.TrimRight(s, " \t\r\n") != s {
+		if s := last.Text.String(); !blank(s) && strings.TrimRight(s, " \t\r\n") != s {
 			c.Add("prefill-whitespace", "messages", "final assistant content cannot end with trailing whitespace")
 		}
 	}
@@ -93,7 +93,7 @@ func (c *checker) message(i int) {
 	switch shape := c.r.shapes[i]; {
 	case shape.content == jsonspan.String:
 		t, _ := m.Blocks().At(0).(transcript.Text)
-		if empty = t.Text.IsEmpty(); !empty && blank(t.Text.Literal()) {
+		if empty = t.Text.IsEmpty(); !empty && blank(t.Text.String()) {
 			c.Add("text-whitespace", "messages", "text content blocks must contain non-whitespace text")
 		}
 	case shape.content != jsonspan.Array:
@@ -134,7 +134,7 @@ func (c *checker) words(b transcript.Text) {
 	switch {
 	case b.Text.IsEmpty():
 		c.Add("text-empty", "messages", "text content blocks must be non-empty")
-	case blank(b.Text.Literal()):
+	case blank(b.Text.String()):
 		c.Add("text-whitespace", "messages", "text content blocks must contain non-whitespace text")
 	}
 }

@@ -1,6 +1,7 @@
 package anthropic
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/pleat-dev/pleat/internal/jsonspan"
@@ -101,7 +102,7 @@ type serverCall struct{ id, name string }
 // results of its own tools.
 func (c *checker) servers() {
 	var open []serverCall
-	used := map[string]map[string]bool{"server_tool_use": {}, "mcp_tool_use": {}}
+	used := make(map[string]bool) // by type and id
 	for _, t := range c.turns {
 		for _, p := range t.blocks {
 			if b, ok := p.block.(transcript.Opaque); ok {
@@ -115,37 +116,30 @@ func (c *checker) servers() {
 			}
 		}
 		if t.role == transcript.RoleUser && len(open) == 0 {
-			clear(used["server_tool_use"])
-			clear(used["mcp_tool_use"])
+			clear(used)
 		}
 	}
 }
 
 func (c *checker) serverBlock(
-	p placed, b transcript.Opaque, open []serverCall, used map[string]map[string]bool,
+	p placed, b transcript.Opaque, open []serverCall, used map[string]bool,
 ) []serverCall {
 	raw := jsonspan.Value(b.Raw)
-	switch {
-	case b.Type == "server_tool_use" || b.Type == "mcp_tool_use":
+	if b.Type == "server_tool_use" || b.Type == "mcp_tool_use" {
 		call := serverCall{raw.Get("id").Text(), raw.Get("name").Text()}
-		used[b.Type][call.id] = true
-		if b.Type == "server_tool_use" {
+		if used[b.Type+call.id] = true; b.Type == "server_tool_use" {
 			open = append(open, call)
 		}
-	case strings.HasSuffix(b.Type, "_tool_result"):
-		want := "server_tool_use"
-		if b.Type == "mcp_tool_result" {
-			want = "mcp_tool_use"
-		}
-		id := raw.Get("tool_use_id").Text()
-		if !used[want][id] {
-			c.Add("server-tool-result-unexpected", p.path(), textServerPair, b.Type, id, b.Type, want)
-		}
-		for k, call := range open {
-			if call.id == id {
-				return append(open[:k:k], open[k+1:]...)
-			}
-		}
 	}
-	return open
+	if !strings.HasSuffix(b.Type, "_tool_result") {
+		return open
+	}
+	want, id := "server_tool_use", raw.Get("tool_use_id").Text()
+	if b.Type == "mcp_tool_result" {
+		want = "mcp_tool_use"
+	}
+	if !used[want+id] {
+		c.Add("server-tool-result-unexpected", p.path(), textServerPair, b.Type, id, b.Type, want)
+	}
+	return slices.DeleteFunc(open, func(call serverCall) bool { return call.id == id })
 }

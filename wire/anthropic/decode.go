@@ -194,7 +194,7 @@ func (d *decoder) walkMessage() {
 	}
 	if d.C.Err() == nil {
 		d.req.shapes = append(d.req.shapes, m.shape)
-		d.Message(roleOf(m.role), transcript.FormatAnthropic, d.Since(start))
+		d.Message(transcript.Role(m.role), transcript.FormatAnthropic, d.Since(start))
 	}
 }
 
@@ -256,17 +256,4 @@ func (d *decoder) next() {
 	if d.C.Err() == nil {
 		d.block++
 	}
-}
-
-// roleOf returns the role without holding on to the body for the four usual words.
-func roleOf(s string) transcript.Role {
-	switch s {
-	case "user":
-		return transcript.RoleUser
-	case "assistant":
-		return transcript.RoleAssistant
-	case "system":
-		return transcript.RoleSystem
-	}
-	return transcript.Role(s)
 }

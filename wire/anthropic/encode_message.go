@@ -97,8 +97,8 @@ func appendBlock(dst []byte, b transcript.Block) ([]byte, error) {
 	}
 	switch b := b.(type) {
 	case transcript.Text:
-		if lit := b.Text.Literal(); !blank(lit) {
-			dst = append(append(append(dst, `{"type":"text","text":`...), lit...), '}')
+		if !blank(b.Text.String()) {
+			dst = append(append(append(dst, `{"type":"text","text":`...), b.Text.Literal()...), '}')
 		}
 		return dst, nil
 	case transcript.Thinking:
@@ -126,7 +126,7 @@ func ownRaw(b transcript.Block) string {
 	typ, ours := block.Get("type").Text(), false
 	switch b := b.(type) {
 	case transcript.Text:
-		ours = typ == "text" && !blank(b.Text.Literal())
+		ours = typ == "text" && !blank(b.Text.String())
 	case transcript.Thinking:
 		ours = typ == "thinking" || typ == "redacted_thinking"
 	case transcript.Opaque:
@@ -261,28 +261,5 @@ func callID(id string) string {
 	return "call_" + hex.EncodeToString(sum[:12])
 }
 
-// blank reports whether a string literal is nothing but white space. It stops at the first
-// character that is something else.
-func blank[T ~string | ~[]byte](literal T) bool {
-	for i := 1; i < len(literal)-1; i++ {
-		switch literal[i] {
-		case ' ', '\t', '\n', '\r':
-			continue
-		case '\\':
-			i++
-			switch literal[i] {
-			case 'n', 't', 'r', 'f':
-				continue
-			case 'u':
-				if i+4 < len(literal) && slices.Contains(spaceEscapes, strings.ToLower(string(literal[i+1:i+5]))) {
-					i += 4
-					continue
-				}
-			}
-		}
-		return false
-	}
-	return true
-}
-
-var spaceEscapes = []string{"0020", "0009", "000a", "000b", "000c", "000d", "00a0"}
+// blank reports whether a text is nothing but white space.
+func blank(text string) bool { return strings.TrimSpace(text) == "" }

@@ -56,7 +56,7 @@ func assistant(blocks [][]byte) []transcript.Message {
 func emptyText(block []byte) bool {
 	v := jsonspan.Value(block)
 	lit := v.Get("text")
-	return v.Get("type").Text() == "text" && lit.Kind() == jsonspan.String && blank(lit)
+	return v.Get("type").Text() == "text" && lit.Kind() == jsonspan.String && blank(lit.Text())
 }
 
 // meter collects a usage object that comes in pieces. Each piece repeats the counts that have

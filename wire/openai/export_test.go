@@ -45,3 +45,32 @@ func (r *ResponsesRequest) CheckAgainst(before *ResponsesRequest, m model.Model)
 	}
 	return c.Violations
 }
+
+// reasonedBy returns for each of the model's items the reasoning items that it followed: the
+// nearest run of them, unless somebody else spoke in between. Tool outputs do not end an
+// answer, because clients put them right after their calls.
+func (r *ResponsesRequest) reasonedBy() map[int][]int {
+	var run []int
+	out := make(map[int][]int)
+	inRun := false
+	for i, n := range r.items {
+		switch {
+		case n.typ == "reasoning":
+			if !inRun {
+				run = nil
+			}
+			run, inRun = append(run, i), true
+			continue
+		case n.typ == "compaction": // it replaces everything before it
+			run = nil
+		case r.Messages[i].Role() == transcript.RoleAssistant:
+			if len(run) > 0 {
+				out[i] = run
+			}
+		case r.Messages[i].Role() != transcript.RoleTool:
+			run = nil
+		}
+		inRun = false
+	}
+	return out
+}

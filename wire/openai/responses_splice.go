@@ -122,55 +122,31 @@ func fits(edits []transcript.BlockEdit, e wire.Element) bool {
 	return !slices.ContainsFunc(edits, func(ed transcript.BlockEdit) bool { return ed.Block >= len(e.Places) })
 }
 
-// orphaned says which shown items followed a reasoning item that the view leaves out.
-func (r *ResponsesRequest) orphaned(v transcript.View) map[int]bool {
-	shown := make([]bool, len(r.items))
+// orphaned says which of the model's items followed a reasoning item that the view leaves out: one of the
+// nearest run of them, unless somebody else spoke in between. Tool outputs do not end an answer, because
+// clients put them right after their calls.
+func (r *ResponsesRequest) orphaned(v transcript.View) []bool {
+	shown, lost := make([]bool, len(r.items)), make([]bool, len(r.items))
 	for _, m := range v.Messages {
 		if m.Source >= 0 && m.Source < len(shown) {
 			shown[m.Source] = true
 		}
 	}
-	hidden := false
+	inRun, hidden := false, false // hidden: one of the newest run is
 	for i, n := range r.items {
-		hidden = hidden || n.typ == "reasoning" && !shown[i]
-	}
-	if !hidden { // as nearly always
-		return nil
-	}
-	lost := make(map[int]bool)
-	for i, from := range r.reasonedBy() {
-		lost[i] = shown[i] && slices.ContainsFunc(from, func(at int) bool { return !shown[at] })
+		switch role := r.Messages[i].Role(); {
+		case n.typ == "reasoning":
+			hidden = !shown[i] || hidden && inRun
+		case n.typ == "compaction": // it replaces everything before it
+			hidden = false
+		case role == transcript.RoleAssistant:
+			lost[i] = hidden
+		case role != transcript.RoleTool:
+			hidden = false
+		}
+		inRun = n.typ == "reasoning"
 	}
 	return lost
-}
-
-// reasonedBy returns for each of the model's items the reasoning items that it followed: the
-// nearest run of them, unless somebody else spoke in between. Tool outputs do not end an
-// answer, because clients put them right after their calls.
-func (r *ResponsesRequest) reasonedBy() map[int][]int {
-	var run []int
-	out := make(map[int][]int)
-	inRun := false
-	for i, n := range r.items {
-		switch {
-		case n.typ == "reasoning":
-			if !inRun {
-				run = nil
-			}
-			run, inRun = append(run, i), true
-			continue
-		case n.typ == "compaction": // it replaces everything before it
-			run = nil
-		case r.Messages[i].Role() == transcript.RoleAssistant:
-			if len(run) > 0 {
-				out[i] = run
-			}
-		case r.Messages[i].Role() != transcript.RoleTool:
-			run = nil
-		}
-		inRun = false
-	}
-	return out
 }
 
 // Unnamed returns an item without its id, where its type allows that. The provider then takes
