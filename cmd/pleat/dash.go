@@ -73,7 +73,7 @@ func serveDash(
 	ctx context.Context, p *term.Console, of library.Options, l net.Listener, token string, open bool,
 ) error {
 	log := slog.New(slog.NewTextHandler(p.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	h, end, err := dashboard(ctx, p, of, dash.Options{Token: token, Logger: log})
+	h, end, err := dashboard(p, of, dash.Options{Token: token, Logger: log})
 	if err != nil {
 		return err
 	}
@@ -91,12 +91,10 @@ func serveDash(
 
 // dashboard makes a dashboard over a store and the folders of agents. The returned function
 // ends it.
-func dashboard(
-	ctx context.Context, p *term.Console, of library.Options, o dash.Options,
-) (http.Handler, func() error, error) {
+func dashboard(p *term.Console, of library.Options, o dash.Options) (http.Handler, func() error, error) {
 	of.Home, of.Logger = p.Home(), o.Logger
 	lib := library.New(of)
-	o.Library, o.Store, o.Done = lib, of.Store, ctx.Done()
+	o.Library, o.Store = lib, of.Store
 	h, err := dash.New(o)
 	if err != nil {
 		return nil, nil, errors.Join(err, lib.Close())

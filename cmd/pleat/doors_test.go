@@ -73,7 +73,7 @@ func (d doors) page(path string) string {
 		d.Fatal(err)
 	}
 	defer st.Close()
-	h, end, err := dashboard(d.Context(), p, library.Options{Store: st}, dash.Options{})
+	h, end, err := dashboard(p, library.Options{Store: st}, dash.Options{})
 	if err != nil {
 		d.Fatal(err)
 	}

@@ -39,7 +39,7 @@ func TestFrontWithDashboard(t *testing.T) {
 	must(t, err)
 	h := handlerOf(t, &proxy.Options{Store: st, Anthropic: to, Hosts: []string{"*"}})
 	p := &term.Console{Getenv: func(string) string { return "" }}
-	page, end, err := dashboard(t.Context(), p, library.Options{Store: st}, dash.Options{Token: token})
+	page, end, err := dashboard(p, library.Options{Store: st}, dash.Options{Token: token})
 	must(t, err)
 	defer end()
 	f := &tally.Front{Proxy: h, Tally: tally.New(false), Token: token, Store: st, Dash: page}

@@ -115,7 +115,7 @@ func (f *proxyFlags) serve(ctx context.Context, p *term.Console) error {
 		if err != nil {
 			return errors.Join(err, l.Close(), end())
 		}
-		h, closeDash, err := dashboard(ctx, p, of, dash.Options{Token: dashToken, Window: int(f.window), Logger: log})
+		h, closeDash, err := dashboard(p, of, dash.Options{Token: dashToken, Window: int(f.window), Logger: log})
 		if err != nil {
 			return errors.Join(err, l.Close(), end())
 		}

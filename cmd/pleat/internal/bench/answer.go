@@ -118,10 +118,10 @@ func (a Asking) session(ctx context.Context, c *cut, questions []Question, sum [
 			continue
 		}
 		m, v, err := c.compact(ctx, arm, key{k, a.Budget, 1})
-		if err != nil {
-			return fmt.Errorf("arm %s: %w", arm.Name, err)
+		var msgs []transcript.Message
+		if err == nil {
+			msgs, err = v.Resolve(c.whole.At)
 		}
-		msgs, err := v.Resolve(c.whole.At)
 		if err != nil {
 			return fmt.Errorf("arm %s: %w", arm.Name, err)
 		}

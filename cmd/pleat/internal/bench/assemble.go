@@ -45,8 +45,8 @@ func assemble(o Options, results []*sessionResult) *Report {
 			took, r.Sessions = append(took, s), append(r.Sessions, s.row)
 		}
 	}
-	r.Cells = sumCells(len(o.keys()), took, func(s *sessionResult) []Cell { return s.cells })
-	r.Own = sumCells(len(o.ownKeys()), took, func(s *sessionResult) []Cell { return s.own })
+	r.Cells = sumCells(len(o.keys(false)), took, func(s *sessionResult) []Cell { return s.cells })
+	r.Own = sumCells(len(o.keys(true)), took, func(s *sessionResult) []Cell { return s.own })
 	r.Money = sumMoney(o, took)
 	return r
 }

@@ -157,7 +157,7 @@ type tape struct {
 // request takes down the request that message next answers.
 func (t *tape) request(v transcript.View, gap time.Duration, next int) error {
 	same := 0
-	for same < len(v.Messages) && same < len(t.view) && sameElement(v.Messages[same], t.view[same]) {
+	for same < len(v.Messages) && same < len(t.view) && v.Messages[same].Same(t.view[same]) {
 		same++
 	}
 	s := step{gap: gap, changed: same < len(t.view)}
@@ -211,11 +211,4 @@ func (t *tape) count(vm transcript.ViewMessage) (int, error) {
 		return 0, fmt.Errorf("count view: %w", err)
 	}
 	return t.tokens.CountMessage(msgs[0]), nil
-}
-
-func sameElement(a, b transcript.ViewMessage) bool {
-	if a.Source != b.Source || !slices.Equal(a.Edits, b.Edits) {
-		return false
-	}
-	return a.Source >= 0 || a.Made.Text() == b.Made.Text()
 }

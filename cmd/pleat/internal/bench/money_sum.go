@@ -3,7 +3,6 @@ package bench
 import (
 	"context"
 	"fmt"
-	"slices"
 )
 
 // Money is what an arm costs over whole sessions by one price list, in relation to no
@@ -144,19 +143,17 @@ func (s sessionMoney) plus(o sessionMoney) sessionMoney {
 }
 
 func (p *printer) money(list []Money) {
-	if len(list) == 0 {
-		return
-	}
-	for _, name := range priceNames(list) {
+	for _, first := range list {
+		if first.Arm != list[0].Arm { // every arm has every price list
+			break
+		}
 		rows := [][]string{moneyHead}
-		long, short := 0, 0
 		for _, m := range list {
-			if m.Prices == name {
-				long, short = m.Sessions, m.Short
+			if m.Prices == first.Prices {
 				rows = append(rows, m.row())
 			}
 		}
-		p.line("\nCost against no compaction: %s (%d long sessions, %d short)", name, long, short)
+		p.line("\nCost against no compaction: %s (%d long sessions, %d short)", first.Prices, first.Sessions, first.Short)
 		p.rows(rows)
 	}
 }
@@ -173,14 +170,4 @@ func (m Money) row() []string {
 	}
 	return append(row, three(m.WithRecalls), three(m.Worst), three(m.ShortWorst),
 		fmt.Sprintf("%.1f", m.Epochs), fmt.Sprintf("%.1f", m.Recalls))
-}
-
-func priceNames(list []Money) []string {
-	var out []string
-	for _, m := range list {
-		if !slices.Contains(out, m.Prices) {
-			out = append(out, m.Prices)
-		}
-	}
-	return out
 }

@@ -46,16 +46,8 @@ func (t trail) note(p string, op ChangeOp) {
 }
 
 var (
-	editTools = []string{
-		"edit",
-		"multiedit",
-		"str_replace",
-		"replace",
-		"edit_file",
-		"str_replace_editor",
-		"str_replace_based_edit_tool",
-		"notebookedit",
-	}
+	editTools = strings.Fields("edit multiedit str_replace replace edit_file str_replace_editor " +
+		"str_replace_based_edit_tool notebookedit")
 	writeTools = []string{"write", "create", "write_file", "create_file"}
 	patchFile  = regexp.MustCompile(`(?m)^\*\*\* (Add|Update|Delete) File: (.+)$|^\*\*\* Move to: (.+)$`)
 )

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -58,19 +59,14 @@ func openQuestions(dir string) (*questionBook, error) {
 }
 
 // about returns the questions about a session.
-func (b *questionBook) about(session string) []Question {
-	var out []Question
-	for _, list := range [][]Question{b.list, b.own} {
-		for _, q := range list {
-			if q.Session == session {
-				out = append(out, q)
-			}
-		}
-		if out != nil {
-			break
+func (b *questionBook) about(session string) (list []Question) {
+	for _, own := range [][]Question{b.own, b.list} {
+		about := slices.DeleteFunc(slices.Clone(own), func(q Question) bool { return q.Session != session })
+		if len(about) > 0 {
+			list = about
 		}
 	}
-	return out
+	return list
 }
 
 // add puts questions into the file.
@@ -106,11 +102,9 @@ func (a Asking) questions(ctx context.Context, c *cut, book *questionBook) ([]Qu
 	if err := json.Unmarshal([]byte(text[from:to+1]), &list); err != nil {
 		return nil, fmt.Errorf("read the model's questions: %w", err)
 	}
-	var out []Question
-	for _, q := range list {
-		if q.Session = c.s.Name; q.Text != "" && q.Gold != "" {
-			out = append(out, q)
-		}
+	list = slices.DeleteFunc(list, func(q Question) bool { return q.Text == "" || q.Gold == "" })
+	for i := range list {
+		list[i].Session = c.s.Name
 	}
-	return out, book.add(out)
+	return list, book.add(list)
 }

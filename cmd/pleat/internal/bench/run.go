@@ -103,8 +103,8 @@ func each(
 // sessionResult is what one session gives.
 type sessionResult struct {
 	row   SessionRow
-	cells []Cell // as keys() has them; Views is 0 where the session did not take part
-	own   []Cell // as ownKeys() has them
+	cells []Cell // as keys(false) has them; Views is 0 where the session did not take part
+	own   []Cell // as keys(true) has them
 	money map[priced]sessionMoney
 }
 
@@ -118,30 +118,22 @@ type worker struct {
 // key names a cell.
 type key struct{ arm, budget, chain int }
 
-// keys lists the cells of a run in the order of the report.
-func (o Options) keys() []key {
-	var out []key
+// keys lists the cells of a run in the order of the report, or those of the comparison with the
+// agents' own summaries.
+func (o Options) keys(own bool) (out []key) {
+	chains := o.Chains
+	if own {
+		if chains = []int{1}; !slices.ContainsFunc(o.Arms, func(a Arm) bool { return a.Own }) {
+			return nil
+		}
+	}
 	for _, budget := range o.Budgets {
-		for _, chain := range o.Chains {
+		for _, chain := range chains {
 			for a, arm := range o.Arms {
-				if !arm.Own {
+				if own || !arm.Own {
 					out = append(out, key{a, budget, chain})
 				}
 			}
-		}
-	}
-	return out
-}
-
-// ownKeys lists the cells of the comparison with the agents' own summaries.
-func (o Options) ownKeys() []key {
-	var out []key
-	if !slices.ContainsFunc(o.Arms, func(a Arm) bool { return a.Own }) {
-		return nil
-	}
-	for _, budget := range o.Budgets {
-		for a := range o.Arms {
-			out = append(out, key{a, budget, 1})
 		}
 	}
 	return out
@@ -154,13 +146,10 @@ func (w *worker) run(ctx context.Context) (*sessionResult, error) {
 		Tokens: w.size(len(w.s.Messages)), Before: w.size(sp.cut),
 	}}
 	var err error
-	if r.cells, err = w.cells(ctx, w.s.spans(), w.o.keys(), r.row.Targets); err != nil {
+	if r.cells, err = w.cells(ctx, w.s.spans(), w.o.keys(false), r.row.Targets); err != nil {
 		return nil, err
 	}
-	if r.own, err = w.cells(ctx, w.s.ownSpans(), w.o.ownKeys(), map[Family]int{}); err != nil {
-		return nil, err
-	}
-	if !w.o.NoMoney {
+	if r.own, err = w.cells(ctx, w.s.ownSpans(), w.o.keys(true), map[Family]int{}); err == nil && !w.o.NoMoney {
 		r.money, err = w.money(ctx)
 	}
 	return r, err
@@ -227,10 +216,10 @@ func (c *cut) measure(ctx context.Context, k key) (Cell, error) {
 	if errors.Is(err, fold.ErrCannotFit) {
 		cell.Refused, v, err = 1, transcript.View{}, nil // nothing is sent, so nothing is there
 	}
-	if err != nil {
-		return cell, fmt.Errorf("arm %s at %d tokens: %w", arm.Name, k.budget, err)
+	var msgs []transcript.Message
+	if err == nil {
+		msgs, err = v.Resolve(c.whole.At)
 	}
-	msgs, err := v.Resolve(c.whole.At)
 	if err != nil {
 		return cell, fmt.Errorf("arm %s at %d tokens: %w", arm.Name, k.budget, err)
 	}

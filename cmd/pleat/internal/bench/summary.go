@@ -81,10 +81,10 @@ func (s *Summarizer) Estimate(sessions []Session, o Options) Estimate {
 			}
 		}
 		for _, sp := range sessions[i].spans() {
-			add(sp.cut, o.keys())
+			add(sp.cut, o.keys(false))
 		}
 		for _, sp := range sessions[i].ownSpans() {
-			add(sp.cut, o.ownKeys())
+			add(sp.cut, o.keys(true))
 		}
 	}
 	return e

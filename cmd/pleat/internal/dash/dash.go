@@ -52,8 +52,6 @@ type Options struct {
 	// Token is required of every client, who types it into a form once. Without one, only
 	// clients on this machine are answered.
 	Token string
-	// Done ends the streams that keep pages up to date, so that a server can stop.
-	Done <-chan struct{}
 
 	Logger *slog.Logger     // nil: nothing is logged
 	Now    func() time.Time // nil: time.Now
@@ -67,7 +65,6 @@ type Handler struct {
 	pages map[string]*template.Template
 
 	scratch scratches
-	streams chan struct{} // holds a value for each open stream
 
 	listed *recent[[]library.Info]
 	billed *recent[bill.Bill]
@@ -99,7 +96,6 @@ func New(o Options) (*Handler, error) {
 	h := &Handler{
 		o: o, guard: newGuard(o.Token, o.Now), mux: http.NewServeMux(), pages: make(map[string]*template.Template),
 		listed: newRecent[[]library.Info](), billed: newRecent[bill.Bill](),
-		streams: make(chan struct{}, 64),
 	}
 	h.ctx, h.stop = context.WithCancel(context.Background())
 	layout, err := template.New("layout.html").Funcs(funcs).
@@ -185,7 +181,7 @@ type frame struct {
 	Name  string // of the template
 	Title string
 	Item  *library.Info // the session that the page is about; nil: none
-	Live  string        // the stream that says when the page is out of date
+	Live  string        // the address that says when the page is out of date
 	Form  string        // what forms send back
 	Query string        // what is searched for
 	Body  any

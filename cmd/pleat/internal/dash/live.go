@@ -3,67 +3,26 @@ package dash
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"time"
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/library"
 )
 
-// How often a stream looks for changes, and how often it tells the client that it is alive.
-const (
-	liveEvery = time.Second
-	livePing  = 15 * time.Second
-)
+// liveEvery is how often a page that follows a session asks whether it went on.
+const liveEvery = time.Second
 
-// live tells a page when what it shows has changed: the session that the request names, or
-// the list of all. It sends no content; the page asks for itself again.
+// live answers with a text that changes when what a page shows does: the session that the request
+// names, or the list of all. It has no content; the page asks for itself again.
 func (h *Handler) live(w http.ResponseWriter, r *http.Request) {
-	select {
-	case h.streams <- struct{}{}:
-		defer func() { <-h.streams }()
-	default:
-		h.problem(w, http.StatusServiceUnavailable, "Too many pages are kept up to date.")
-		return
-	}
-	ctx, id := r.Context(), r.URL.Query().Get("s")
-	was, err := h.version(ctx, id)
+	version, err := h.version(r.Context(), r.URL.Query().Get("s"))
 	if err != nil {
 		h.fail(w, err)
 		return
 	}
-	w.Header().Set("Content-Type", "text/event-stream")
-	out := http.NewResponseController(w)
-	send := func(s string) bool {
-		_, err := fmt.Fprint(w, s)
-		return err == nil && out.Flush() == nil
-	}
-	if !send("retry: 3000\n\n") {
-		return
-	}
-	tick := time.NewTicker(liveEvery)
-	defer tick.Stop()
-	for last := time.Now(); ; {
-		select {
-		case <-ctx.Done():
-			return
-		case <-h.o.Done:
-			return
-		case <-tick.C:
-		}
-		is, err := h.version(ctx, id)
-		switch {
-		case err == nil && is != was:
-			if !send("event: change\ndata: 1\n\n") {
-				return
-			}
-			was, last = is, time.Now()
-		case time.Since(last) > livePing:
-			if !send(": alive\n\n") {
-				return
-			}
-			last = time.Now()
-		}
-	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	_, _ = io.WriteString(w, version)
 }
 
 // version is a string that changes when a session does, or with no ID the list of all.
@@ -73,8 +32,9 @@ func (h *Handler) version(ctx context.Context, id string) (string, error) {
 		return "", err
 	}
 	if id == "" {
-		if len(list) == 0 {
-			return "", nil
+		var newest library.Info
+		if len(list) > 0 {
+			newest = list[0]
 		}
 		h.mu.Lock()
 		defer h.mu.Unlock()
@@ -82,7 +42,7 @@ func (h *Handler) version(ctx context.Context, id string) (string, error) {
 		if h.sums != nil {
 			counting, counted = h.sums.Counting, h.sums.Counted
 		}
-		return fmt.Sprint(len(list), list[0].ID, list[0].Modified, list[0].Bytes, list[0].Entries, counting, counted), nil
+		return fmt.Sprint(len(list), newest.ID, newest.Modified, newest.Bytes, newest.Entries, counting, counted), nil
 	}
 	for _, i := range list {
 		if i.ID == id {

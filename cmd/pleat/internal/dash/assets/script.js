@@ -30,28 +30,20 @@ async function more() {
 }
 more();
 
-const stream = document.body.dataset.live;
-if (stream) {
+const live = document.body.dataset.live;
+if (live) {
   const status = document.getElementById("live");
-  const events = new EventSource(stream);
-  let busy = false, again = false;
-  const renew = async () => {
-    if (busy) { again = true; return; }
-    busy = true;
-    do {
-      again = false;
-      try {
-        const text = await load(location.href);
-        const inside = document.activeElement && document.activeElement.matches("main input, main select, main pre");
-        if (text && !inside) swap(text, "main");
-      } catch { /* the next change tries again */ }
-    } while (again);
-    busy = false;
+  let was = "";
+  const follow = async () => {
+    const now = document.hidden ? was : await load(live).catch(() => "");
+    const inside = document.activeElement && document.activeElement.matches("main input, main select, main pre");
+    if (was && now && now !== was && !inside) swap(await load(location.href).catch(() => ""), "main");
+    was = now || was;
+    status.textContent = now ? "Live" : "";
+    if (now) document.body.dataset.state = "live";
+    setTimeout(follow, 1000);
   };
-  events.addEventListener("change", renew);
-  events.addEventListener("open", () => { status.textContent = "Live"; document.body.dataset.state = "live"; });
-  events.addEventListener("error", () => { status.textContent = ""; });
-  addEventListener("pagehide", () => events.close());
+  follow();
 }
 
 const form = document.querySelector("form[data-auto]");

@@ -49,13 +49,11 @@ func newSite(t *testing.T, home string) *site {
 	t.Cleanup(func() { must(t, p.Close()) })
 	s.lib = library.New(library.Options{Home: home, Store: s.store})
 	t.Cleanup(func() { must(t, s.lib.Close()) })
-	done := make(chan struct{})
 	d, err := dash.New(
 		dash.Options{
 			Library: s.lib,
 			Store:   s.store,
 			Window:  window,
-			Done:    done,
 			Logger:  slog.New(slog.NewTextHandler(testWriter{t}, nil)),
 		},
 	)
@@ -67,7 +65,7 @@ func newSite(t *testing.T, home string) *site {
 			p.ServeHTTP(w, r)
 		}
 	}))
-	t.Cleanup(func() { close(done); server.Close(); must(t, d.Close()) })
+	t.Cleanup(func() { server.Close(); must(t, d.Close()) })
 	s.url = server.URL
 	return s
 }
