@@ -23,11 +23,9 @@ import (
 // Serve serves one client over streams, a JSON object a line, until the input or ctx ends. A line
 // that is no request gets an error for an answer and changes nothing else.
 func Serve(ctx context.Context, srv *sdk.Server, in io.Reader, out io.Writer) error {
-	reading, stop := context.WithCancel(ctx)
-	defer stop()
-	err := srv.Run(ctx, &lines{
-		in: bufio.NewReader(in), messages: make(chan jsonrpc.Message), closed: reading.Done(), stop: stop, out: out,
-	})
+	passed, pass := io.Pipe()
+	l := &lines{in: bufio.NewReader(in), passed: passed, pass: pass, out: out}
+	err := srv.Run(ctx, l)
 	if ctx.Err() != nil || errors.Is(err, io.EOF) || errors.Is(err, sdk.ErrConnectionClosed) {
 		return nil
 	}
@@ -41,37 +39,47 @@ const (
 	maxLine     = 4 << 20 // bytes of a request
 )
 
-// lines is a connection over streams. The SDK's own would end at the first line that is no message.
+// lines passes on the lines that are messages: the SDK would end at the first one that is none.
 type lines struct {
-	in       *bufio.Reader
-	messages chan jsonrpc.Message // closed when the input ends
-	end      error                // why it did
-	closed   <-chan struct{}
-	stop     func()         // closes it
-	open     sync.WaitGroup // requests that have not been answered
+	in     *bufio.Reader
+	passed io.ReadCloser // by pass, to the SDK
+	pass   *io.PipeWriter
+	open   sync.WaitGroup // requests that have not been answered
 
 	mu  sync.Mutex
 	out io.Writer
 }
 
-// Connect begins to read. Nothing interrupts a read from a terminal, so Read does not wait for that.
-func (l *lines) Connect(context.Context) (sdk.Connection, error) {
+// Connect begins to read. Nothing interrupts a read from a terminal, so the end of the connection
+// does not wait for that.
+func (l *lines) Connect(ctx context.Context) (sdk.Connection, error) {
 	go l.readAll()
-	return l, nil
+	c, err := (&sdk.IOTransport{Reader: l.passed, Writer: l}).Connect(ctx)
+	return answering{c, &l.open}, err
+}
+
+// answering is the connection of the SDK, and notes which requests were answered.
+type answering struct {
+	sdk.Connection
+	open *sync.WaitGroup
+}
+
+func (a answering) Write(ctx context.Context, m jsonrpc.Message) error {
+	err := a.Connection.Write(ctx, m)
+	if _, ok := m.(*jsonrpc.Response); ok {
+		a.open.Done()
+	}
+	return err
 }
 
 func (l *lines) readAll() {
-	defer close(l.messages)
-	for l.end == nil {
+	var end error
+	for end == nil {
 		var line []byte
-		line, l.end = l.next()
-		m := l.decode(line)
-		if m == nil {
+		if line, end = l.next(); !l.accepts(line) {
 			continue
 		}
-		select {
-		case l.messages <- m:
-		case <-l.closed:
+		if _, err := l.pass.Write(append(line, '\n')); err != nil { // the connection is closed
 			return
 		}
 	}
@@ -84,6 +92,7 @@ func (l *lines) readAll() {
 	case <-answered:
 	case <-time.After(lastAnswers):
 	}
+	_ = l.pass.CloseWithError(end)
 }
 
 // next reads a line. Of one that is too long it keeps only the beginning.
@@ -99,11 +108,11 @@ func (l *lines) next() (line []byte, err error) {
 	}
 }
 
-// decode returns the message in a line. Any other line it answers, unless it is blank, and returns nil. The SDK
+// accepts reports whether a line is a message. Any other line it answers, unless it is blank. The SDK
 // would round an id that is not legal, so that the client does not know the answer.
-func (l *lines) decode(line []byte) jsonrpc.Message {
+func (l *lines) accepts(line []byte) bool {
 	if len(bytes.TrimSpace(line)) == 0 {
-		return nil
+		return false
 	}
 	var parts map[string]json.RawMessage
 	err := json.Unmarshal(line, &parts)
@@ -124,9 +133,9 @@ func (l *lines) decode(line []byte) jsonrpc.Message {
 		if request != nil && request.IsCall() {
 			l.open.Add(1)
 		}
-		return m
+		return true
 	}
-	return nil
+	return false
 }
 
 // legalID reports whether a request's id is a string, or an integer that survives as a floating-point number.
@@ -138,43 +147,17 @@ func legalID(id json.RawMessage) bool {
 
 // refuse answers a line that is not passed on.
 func (l *lines) refuse(id json.RawMessage, code int, why string) {
+	_, _ = fmt.Fprintf(l, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%q}}`+"\n", id, code, why)
+}
+
+// Write writes whole lines, of the SDK or of refuse.
+func (l *lines) Write(line []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	fmt.Fprintf(l.out, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%q}}`+"\n", id, code, why)
+	return l.out.Write(line)
 }
 
-func (l *lines) Read(context.Context) (jsonrpc.Message, error) {
-	select {
-	case m, ok := <-l.messages:
-		if !ok {
-			return nil, l.end
-		}
-		return m, nil
-	case <-l.closed:
-		return nil, io.EOF
-	}
-}
-
-func (l *lines) Write(_ context.Context, m jsonrpc.Message) error {
-	line, err := jsonrpc.EncodeMessage(m)
-	if err != nil {
-		return err
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	_, err = l.out.Write(append(line, '\n'))
-	if _, ok := m.(*jsonrpc.Response); ok {
-		l.open.Done()
-	}
-	return err
-}
-
-func (l *lines) Close() error {
-	l.stop()
-	return nil
-}
-
-func (*lines) SessionID() string { return "" }
+func (l *lines) Close() error { return nil }
 
 // NewHandler serves a server over streamable HTTP. With a token every request needs it, as
 // a bearer token. Without one only requests to this machine by its own names are answered:
