@@ -234,7 +234,7 @@ var imports = map[string][]string{
 	},
 	"cmd/pleat/internal/bench/synth": {"model", "tokens", "transcript"},
 	"cmd/pleat/internal/bench": {
-		"", "digest", "fold", "fold/lever", "cmd/pleat/internal/bench/synth", "internal/clue", "internal/text",
+		"", "digest", "fold", "fold/lever", "cmd/pleat/internal/bench/synth", "cmd/pleat/internal/term", "internal/clue",
 		"ledger/toolcall", "model",
 		"policy", "recall", "sessionlog", "store", "tokens", "transcript", "userwords", "wire/anthropic", "wire/openai",
 	},

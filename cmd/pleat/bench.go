@@ -105,11 +105,8 @@ func (b *benchFlags) run(ctx context.Context, p *term.Console, args []string) er
 	if err := term.MayWrite(b.jsonOut, true); err != nil { // before minutes, and money, are spent
 		return err
 	}
-	switch {
-	case b.fetch != "":
+	if b.fetch != "" {
 		return fetchCorpus(ctx, p, b.fetch)
-	case b.live:
-		return b.compare(ctx, p)
 	}
 	o, err := b.options()
 	if err != nil {
@@ -119,8 +116,10 @@ func (b *benchFlags) run(ctx context.Context, p *term.Console, args []string) er
 	if b.corpus != "" {
 		from = "the sessions in " + b.corpus
 	}
-	p.Note("Comparing %s (arms) on %s: how much of what an agent needs later is left, then what it costs.\n",
-		term.Plural(len(o.Arms), "way")+" of compacting", from)
+	if !b.live {
+		p.Note("Comparing %s (arms) on %s: how much of what an agent needs later is left, then what it costs.\n",
+			term.Plural(len(o.Arms), "way")+" of compacting", from)
+	}
 	if b.sessions, err = b.read(ctx); err != nil {
 		return err
 	}
@@ -139,6 +138,14 @@ func (b *benchFlags) run(ctx context.Context, p *term.Console, args []string) er
 	tell.AtOnce() // a session can take long
 	tell.Share(0, len(b.sessions), "sessions")
 	o.Progress = func(done, all int) { tell.Share(done, all, "sessions") }
+	if b.live {
+		rows, err := bench.Compare(ctx, b.sessions, o)
+		tell.Done()
+		if err != nil {
+			return err
+		}
+		return b.writeLived(ctx, p, o, rows)
+	}
 	report, err := bench.Run(ctx, b.sessions, o)
 	if err == nil && asking != nil {
 		asking.Progress = func(done, all int) { tell.Share(done, all, "asking about sessions") }
@@ -148,73 +155,21 @@ func (b *benchFlags) run(ctx context.Context, p *term.Console, args []string) er
 	if err != nil {
 		return err
 	}
-	return b.write(ctx, p, report, report.WriteText)
+	return b.write(ctx, p, report)
 }
 
-// compare lives through the sessions under each policy.
-func (b *benchFlags) compare(ctx context.Context, p *term.Console) error {
-	o := bench.LiveOptions{}
-	windows, err := tokenList("--budget", cmp.Or(b.budgets, "32k"))
-	if err != nil {
-		return err
-	}
-	if o.Window = windows[0]; len(windows) > 1 {
-		return term.UsageError("--live has one window; give one --budget")
-	}
-	if o.Policies, err = b.lived(); err != nil {
-		return err
-	}
-	if b.sessions, err = b.read(ctx); err != nil {
-		return err
-	}
-	var model *bench.Summarizer
+func (b *benchFlags) writeLived(ctx context.Context, p *term.Console, o bench.Options, rows bench.Lived) error {
 	by := "code"
-	if b.summarizer != "" {
-		most := bench.Options{Budgets: windows, Chains: []int{30}} // compactions that a session may take
-		for _, p := range o.Policies {
-			most.Arms = append(most.Arms, bench.PolicyArm(p, false))
-		}
-		if model, err = b.summaries(ctx, p, most); err != nil || !b.yes {
-			return err
-		}
-		by += ", and in lines of their own by " + model.Name
+	if o.Summarizer != nil {
+		by += ", and in lines of their own by " + o.Summarizer.Name
 	}
-	tell := p.Progress()
-	o.Progress = func(done, all int) { tell.Share(done, all, "sessions") }
-	rows, err := bench.Compare(ctx, b.sessions, o)
-	if o.Summarizer = model; err == nil && model != nil {
-		rows, err = bench.Beside(ctx, b.sessions, o, rows)
+	if b.jsonOut != "-" {
+		p.Printf("%s, each lived through in a window of %s tokens under each policy; summaries by %s.\n"+
+			"Requests and their tokens in all; then the share that the last view still shows of rules that people\n"+
+			"gave, of what they said, of the newest results and of changed files.\n\n",
+			term.Plural(len(b.sessions), "session"), term.Thousands(o.Budgets[0]), by)
 	}
-	tell.Done()
-	if err != nil {
-		return err
-	}
-	intro := fmt.Sprintf("%s, each lived through in a window of %s tokens under each policy; summaries by %s.\n"+
-		"Requests and their tokens in all; then the share that the last view still shows of rules that people\n"+
-		"gave, of what they said, of the newest results and of changed files.\n\n",
-		term.Plural(len(b.sessions), "session"), term.Thousands(o.Window), by)
-	return b.write(ctx, p, rows, func(w io.Writer) error {
-		_, err := io.WriteString(w, intro)
-		return cmp.Or(err, bench.WriteLive(w, rows))
-	})
-}
-
-// lived are the policies to live under: nothing but a policy can be.
-func (b *benchFlags) lived() ([]fold.Policy, error) {
-	names := b.arms
-	if names == nil {
-		names = sessionfile.PolicyNames()
-	}
-	var list []fold.Policy
-	for _, name := range names {
-		p, err := sessionfile.NamedPolicy(name)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, p)
-	}
-	own, err := b.ownPolicies(names)
-	return append(list, own...), err
+	return b.write(ctx, p, rows)
 }
 
 // ownPolicies are those of files, named as no other that is compared.
@@ -237,14 +192,14 @@ func (b *benchFlags) ownPolicies(names []string) (list []fold.Policy, err error)
 }
 
 // write writes a report: as JSON where that is wanted, and for people unless that is on standard output.
-func (b *benchFlags) write(ctx context.Context, p *term.Console, report any, text func(io.Writer) error) error {
+func (b *benchFlags) write(ctx context.Context, p *term.Console, report term.Result) error {
 	if b.jsonOut != "" {
 		err := p.WriteTo(ctx, b.jsonOut, func(w io.Writer) error { return term.WriteJSON(w, report) })
 		if err != nil || b.jsonOut == "-" {
 			return err
 		}
 	}
-	return p.WriteTo(ctx, "", text)
+	return p.Output(false, report)
 }
 
 func (b *benchFlags) open(ctx context.Context, p *term.Console, spec string) (bench.Asked, error) {
@@ -310,7 +265,10 @@ func fetchCorpus(ctx context.Context, p *term.Console, dir string) error {
 func (b *benchFlags) options() (bench.Options, error) {
 	o := b.Options
 	budgets, chains := "49k,20k,8k", []int{1, 2, 3, 5, 10}
-	if b.corpus == "" && b.synthetic == 0 { // a quick look
+	switch {
+	case b.live:
+		budgets, chains = "32k", []int{30} // compactions that a session may take
+	case b.corpus == "" && b.synthetic == 0: // a quick look
 		budgets, chains = "20k,8k", []int{1, 3}
 	}
 	o.Arms = bench.Arms()
@@ -330,6 +288,9 @@ func (b *benchFlags) options() (bench.Options, error) {
 	}
 	if o.Budgets, err = tokenList("--budget", cmp.Or(b.budgets, budgets)); err != nil {
 		return o, err
+	}
+	if b.live && len(o.Budgets) > 1 {
+		return o, term.UsageError("--live has one window; give one --budget")
 	}
 	if o.Chains == nil {
 		o.Chains = chains

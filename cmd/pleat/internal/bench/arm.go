@@ -7,11 +7,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/digest"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/fold/lever"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/policy"
+	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/tokens"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -39,11 +41,15 @@ type Setup struct {
 	// use all of it and is made once, or as often as Compact is called.
 	Budget int
 	Replay bool
+	// Paid is a replay for money: with a system prompt and tools, and with the folds that pay.
+	Paid bool
 
 	Tokens *tokens.Tokenizer
 	Model  model.Model    // prices and cache rules, for methods that weigh them
 	Digest digest.Options // who writes summaries; zero: code
 	Own    string         // the summary of the session's own agent at this cut, if there is one
+	// Observe is told of what the engine does; nil: nobody.
+	Observe func(context.Context, store.SessionKey, pleat.Event)
 }
 
 // Method is an arm at work on one session.

@@ -49,14 +49,17 @@ type engine struct {
 }
 
 func openPolicy(ctx context.Context, p fold.Policy, recall bool, o Setup) (Method, error) {
-	opts := &pleat.Options{Tokens: o.Tokens, Model: o.Model, Codecs: codecs, Digest: o.Digest, Recall: pleat.UnfoldCall}
+	opts := &pleat.Options{
+		Tokens: o.Tokens, Model: o.Model, Codecs: codecs, Digest: o.Digest, Recall: pleat.UnfoldCall, Observe: o.Observe,
+	}
 	e := engine{tokens: o.Tokens}
 	if o.Replay {
 		if p.Budget.Window == 0 {
 			opts.Budget.Window = o.Budget
 		}
-		opts.System = systemPrompt()
-		if p.Fits() { // what an agent that knows its prices turns on
+		if !o.Paid {
+			opts.Tokens = nil // a policy counts in its own way
+		} else if opts.System = systemPrompt(); p.Fits() { // what an agent that knows its prices turns on
 			p = policy.Pays(p)
 		}
 	} else {

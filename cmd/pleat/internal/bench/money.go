@@ -110,34 +110,45 @@ func (p Prices) cost(steps []step, recalls bool) float64 {
 
 // replay plays a session turn by turn and writes down what each request is.
 func (w *worker) replay(ctx context.Context, arm Arm, m model.Model, needs []need) ([]step, error) {
-	method, err := arm.Open(ctx, Setup{Budget: replayWindow, Replay: true, Tokens: w.tokens, Model: m})
+	method, err := arm.Open(ctx, Setup{Budget: replayWindow, Replay: true, Paid: true, Tokens: w.tokens, Model: m})
 	if err != nil {
 		return nil, err
 	}
 	t := &tape{s: w.s, tokens: w.tokens, sizes: make(map[int]int), needs: needs}
-	last := time.Time{}
-	for i, msg := range w.s.Messages {
-		if i > 0 && answers(w.s.Messages, i) {
-			gap := time.Duration(0)
-			if len(w.s.Times) > i && !w.s.Times[i].IsZero() {
-				if !last.IsZero() && w.s.Times[i].After(last) {
-					gap = w.s.Times[i].Sub(last)
-				}
-				last = w.s.Times[i]
-			}
-			v, err := method.View(ctx, gap)
-			if err != nil {
-				return nil, fmt.Errorf("replay arm %s: request before message %d: %w", arm.Name, i, err)
-			}
-			if err := t.request(v, gap, i); err != nil {
-				return nil, err
-			}
-		}
-		if err := method.Append(ctx, msg); err != nil {
-			return nil, err
-		}
+	if err := w.s.play(ctx, method, len(w.s.Messages), true, t.request); err != nil {
+		return nil, fmt.Errorf("replay arm %s: %w", arm.Name, err)
 	}
 	return t.steps, nil
+}
+
+// play puts the first n messages of a session to a method one by one. Before each answer, which begins with
+// message next, request gets the view, and how long after the last it was asked for if that counts.
+func (s *Session) play(
+	ctx context.Context, m Method, n int, timed bool, request func(v transcript.View, gap time.Duration, next int) error,
+) error {
+	last := time.Time{}
+	for i, msg := range s.Messages[:n] {
+		if i > 0 && answers(s.Messages, i) {
+			gap := time.Duration(0)
+			if timed && len(s.Times) > i && !s.Times[i].IsZero() {
+				if !last.IsZero() && s.Times[i].After(last) {
+					gap = s.Times[i].Sub(last)
+				}
+				last = s.Times[i]
+			}
+			v, err := m.View(ctx, gap)
+			if err == nil {
+				err = request(v, gap, i)
+			}
+			if err != nil {
+				return fmt.Errorf("request before message %d: %w", i, err)
+			}
+		}
+		if err := m.Append(ctx, msg); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // tape is what a replay writes down.

@@ -3,6 +3,8 @@ package bench
 import (
 	"context"
 	"fmt"
+
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 )
 
 // Money is what an arm costs over whole sessions by one price list, in relation to no
@@ -142,19 +144,19 @@ func (s sessionMoney) plus(o sessionMoney) sessionMoney {
 	}
 }
 
-func (p *printer) money(list []Money) {
+func printMoney(p *term.Page, list []Money) {
 	for _, first := range list {
 		if first.Arm != list[0].Arm { // every arm has every price list
 			break
 		}
-		rows := [][]string{moneyHead}
+		cells := [][]string{moneyHead}
 		for _, m := range list {
 			if m.Prices == first.Prices {
-				rows = append(rows, m.row())
+				cells = append(cells, m.row())
 			}
 		}
-		p.line("\nCost against no compaction: %s (%d long sessions, %d short)", first.Prices, first.Sessions, first.Short)
-		p.rows(rows)
+		p.Line("\nCost against no compaction: %s (%d long sessions, %d short)", first.Prices, first.Sessions, first.Short)
+		rows(p, cells)
 	}
 }
 

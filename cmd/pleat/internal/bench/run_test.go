@@ -2,9 +2,11 @@ package bench
 
 import (
 	"encoding/json"
+	"os"
 	"strings"
 	"testing"
 
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/internal/difftest"
 )
 
@@ -79,7 +81,7 @@ func TestWriteReport(t *testing.T) {
 	)
 	must(t, err)
 	var text strings.Builder
-	must(t, r.WriteText(&text))
+	must(t, (&term.Console{Stdout: &text, Getenv: os.Getenv}).Output(false, r))
 	for _, want := range []string{
 		"Views of 6,000 tokens after 2 compactions", "Cost against no compaction: write 1.25x", "\ndefault ", "\ntail ",
 	} {

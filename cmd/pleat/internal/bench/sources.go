@@ -1,22 +1,22 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"io"
-	"runtime"
+	"slices"
 	"sync"
+	"time"
 
 	"github.com/pleat-dev/pleat"
-	"github.com/pleat-dev/pleat/fold"
-	"github.com/pleat-dev/pleat/internal/text"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/tokens"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// Live is how one policy fared in whole sessions, request by request, with its own thresholds:
+// Live is how one arm fared in whole sessions, request by request, with its own thresholds:
 // what docs/sources.md puts side by side.
 type Live struct {
 	Policy      string           `json:"policy"`
@@ -30,30 +30,44 @@ type Live struct {
 	Families    map[Family]Count `json:"families"`    // what is left at the end
 }
 
-// LiveOptions say how sessions are lived through.
-type LiveOptions struct {
-	Policies   []fold.Policy
-	Window     int         // of the model
-	Summarizer *Summarizer // nil: code writes the summaries
-	Progress   func(done, all int)
+// Lived is what [Compare] found, by arm.
+type Lived []Live
+
+// Compare lives through the sessions under each arm, in a window as large as the first budget: made-up ones
+// to their end, others up to their cut. With a model that summarizes as each arm asks it to it does so twice, and
+// what differs stands below the row by code: a page by code keeps rules that the prompt of a design does not ask for.
+func Compare(ctx context.Context, sessions []Session, o Options) (rows Lived, err error) {
+	o = o.withDefaults()
+	o.Arms = slices.DeleteFunc(slices.Clone(o.Arms), func(a Arm) bool { return a.Own })
+	byCode := o
+	byCode.Summarizer = nil
+	if rows, err = live(ctx, sessions, byCode); err != nil || o.Summarizer == nil {
+		return rows, err
+	}
+	byModel, err := live(ctx, sessions, o)
+	for i, row := range slices.Backward(byModel) {
+		if row.Asked > 0 {
+			row.Policy += " by " + o.Summarizer.Name
+			rows = slices.Insert(rows, i+1, row)
+		}
+	}
+	return rows, err
 }
 
-// Compare lives through the sessions under each policy: made-up ones to their end, others up to
-// their cut.
-func Compare(ctx context.Context, sessions []Session, o LiveOptions) ([]Live, error) {
-	rows := make([]Live, len(o.Policies))
-	for i, p := range o.Policies {
-		rows[i] = Live{Policy: p.Name, Families: map[Family]Count{}}
+func live(ctx context.Context, sessions []Session, o Options) (Lived, error) {
+	rows := make(Lived, len(o.Arms))
+	for i, arm := range o.Arms {
+		rows[i] = Live{Policy: arm.Name, Families: map[Family]Count{}}
 	}
 	var mu sync.Mutex
-	failed := each(ctx, len(sessions), runtime.GOMAXPROCS(0), o.Progress, func(ctx context.Context, i int) error {
-		w := &worker{s: &sessions[i], tokens: tokens.NewTokenizer(model.Model{}, nil)}
+	failed := each(ctx, len(sessions), o.Workers, o.Progress, func(ctx context.Context, i int) error {
+		w := &worker{o: o, s: &sessions[i], tokens: tokens.NewTokenizer(model.Model{}, nil)}
 		spans := sessions[i].spans()
 		c := w.newCut(spans[len(spans)-1])
-		for k, p := range o.Policies {
-			row, err := c.live(ctx, p, o)
+		for k, arm := range o.Arms {
+			row, err := c.live(ctx, arm)
 			if err != nil {
-				return fmt.Errorf("live under %s: %w", p.Name, err)
+				return fmt.Errorf("live under %s: %w", arm.Name, err)
 			}
 			mu.Lock()
 			rows[k] = rows[k].plus(row)
@@ -64,26 +78,13 @@ func Compare(ctx context.Context, sessions []Session, o LiveOptions) ([]Live, er
 	return rows, failed
 }
 
-// Beside compares once more, with a model that summarizes as each policy asks it to, and puts what differs below
-// the rows by code: a page by code keeps rules that the prompt of a design does not ask for.
-func Beside(ctx context.Context, sessions []Session, o LiveOptions, byCode []Live) (rows []Live, _ error) {
-	byModel, err := Compare(ctx, sessions, o)
-	for i, row := range byModel {
-		rows = append(rows, byCode[i])
-		if row.Asked > 0 {
-			row.Policy += " by " + o.Summarizer.Name
-			rows = append(rows, row)
-		}
-	}
-	return rows, err
-}
-
 // live asks for a view before every answer of the session, and at the end looks the probes up.
-func (c *cut) live(ctx context.Context, p fold.Policy, o LiveOptions) (Live, error) {
-	row := Live{Policy: p.Name, Families: map[Family]Count{}}
-	opts := &pleat.Options{
-		Model: model.Model{ID: "bench", Window: o.Window}, Codecs: codecs, Policy: p, Digest: o.Summarizer.digest(),
-		Recall: pleat.UnfoldCall,
+func (c *cut) live(ctx context.Context, arm Arm) (Live, error) {
+	window := c.o.Budgets[0]
+	row := Live{Policy: arm.Name, Families: map[Family]Count{}}
+	method, err := arm.Open(ctx, Setup{
+		Budget: window, Replay: true, Tokens: c.tokens, Model: model.Model{ID: "bench", Window: window},
+		Digest: c.o.Summarizer.digest(),
 		Observe: func(_ context.Context, _ store.SessionKey, e pleat.Event) {
 			switch {
 			case e.Kind == pleat.EventEpoch && !e.Plan.Trigger.Voluntary():
@@ -93,44 +94,32 @@ func (c *cut) live(ctx context.Context, p fold.Policy, o LiveOptions) (Live, err
 				row.Asked += e.Digest.Calls
 			}
 		},
-	}
-	s, err := pleat.OpenSession(ctx, store.NewMemory(), store.SessionKey{Session: "bench"}, opts)
+	})
 	if err != nil {
 		return row, err
 	}
-	defer s.Close()
 	var msgs []transcript.Message
-	ask := func() (transcript.View, error) {
-		v, err := s.View(ctx, pleat.Turn{})
-		if err == nil {
-			msgs, err = s.Resolve(ctx, v)
-		}
+	request := func(v transcript.View, _ time.Duration, _ int) (err error) {
+		msgs, err = v.Resolve(c.whole.At)
 		n := c.tokens.CountRequest(model.Request{Messages: msgs})
 		row.Requests, row.Tokens, row.Largest = row.Requests+1, row.Tokens+n, max(row.Largest, n)
-		if n > o.Window {
+		if n > window {
 			row.Over++
 		}
-		return v, err
+		return err
 	}
-	for i, m := range c.before {
-		if i > 0 && answers(c.before, i) {
-			if _, err := ask(); err != nil {
-				return row, err
-			}
-		}
-		if err := s.Append(ctx, m); err != nil {
-			return row, err
-		}
+	if err := c.s.play(ctx, method, len(c.before), false, request); err != nil {
+		return row, err
 	}
-	v, err := ask()
+	v, err := method.View(ctx, 0)
 	if err == nil {
-		err = o.Summarizer.failed()
+		err = cmp.Or(request(v, 0, len(c.before)), c.o.Summarizer.failed())
 	}
 	if err != nil {
 		return row, err
 	}
 	cell := Cell{Families: row.Families}
-	return row, c.look(ctx, &cell, &engine{s: s, tokens: c.tokens}, seeView(v, msgs))
+	return row, c.look(ctx, &cell, nil, seeView(v, msgs))
 }
 
 func (l Live) plus(o Live) Live {
@@ -143,23 +132,21 @@ func (l Live) plus(o Live) Live {
 	return l
 }
 
-// WriteLive writes the table.
-func WriteLive(w io.Writer, rows []Live) error {
-	p := &printer{w: w}
+// Print implements [term.Result].
+func (l Lived) Print(p *term.Page) {
 	table := [][]string{{
 		"policy", "requests", "tokens", "largest", "too large", "compactions", "summaries", "asked",
 		"rules", "words", "results", "files",
 	}}
-	for _, r := range rows {
-		row := []string{
-			r.Policy, text.Thousands(r.Requests), text.Thousands(r.Tokens), text.Thousands(r.Largest), text.Thousands(r.Over),
-			text.Thousands(r.Compactions), text.Thousands(r.Summaries), text.Thousands(r.Asked),
+	for _, r := range l {
+		row := []string{r.Policy}
+		for _, n := range []int{r.Requests, r.Tokens, r.Largest, r.Over, r.Compactions, r.Summaries, r.Asked} {
+			row = append(row, term.Thousands(n))
 		}
 		for _, f := range []Family{Constraints, HumanWords, Outcomes, Artifacts} {
 			row = append(row, fmt.Sprintf("%.2f", r.Families[f].InContext()))
 		}
 		table = append(table, row)
 	}
-	p.rows(table)
-	return p.err
+	rows(p, table)
 }

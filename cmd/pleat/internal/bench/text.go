@@ -3,11 +3,10 @@ package bench
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
-	"github.com/pleat-dev/pleat/internal/text"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 )
 
 // column is one column of the tables: a family's share, or a count.
@@ -51,15 +50,14 @@ func columns() []column {
 	}
 }
 
-// WriteText writes a report for a terminal. Every figure is explained in docs/bench.md.
-func (r *Report) WriteText(w io.Writer) error {
-	p := &printer{w: w}
-	p.line(
+// Print implements [term.Result]. Every figure is explained in docs/bench.md.
+func (r *Report) Print(p *term.Page) {
+	p.Line(
 		"%d sessions, %s tokens in all. Shares are means over sessions: in context → with one recall.", len(r.Sessions),
-		text.Thousands(r.tokens()),
+		term.Thousands(r.tokens()),
 	)
 	if r.Summaries != "" {
-		p.line("Summaries by %s, those of the cost simulation by code.", r.Summaries)
+		p.Line("Summaries by %s, those of the cost simulation by code.", r.Summaries)
 	}
 	most := 0
 	for _, c := range r.Cells {
@@ -69,23 +67,22 @@ func (r *Report) WriteText(w io.Writer) error {
 		if n := g[0].Chain; n > 1 && n < most {
 			continue // in the JSON
 		}
-		p.line("\nViews of %s tokens after %s (%d views)", text.Thousands(g[0].Budget), times(g[0].Chain), g[0].Views)
-		p.table(g)
+		p.Line("\nViews of %s tokens after %s (%d views)", term.Thousands(g[0].Budget), times(g[0].Chain), g[0].Views)
+		table(p, g)
 	}
 	for _, g := range groups(r.Own) {
-		p.line(
+		p.Line(
 			"\nWhere the real agents compacted, against their own summaries; views of %s tokens (%d views)",
-			text.Thousands(g[0].Budget), g[0].Views,
+			term.Thousands(g[0].Budget), g[0].Views,
 		)
-		p.table(g)
+		table(p, g)
 	}
-	p.money(r.Money)
-	p.line("")
-	if p.answers(r.Answers); len(r.Answers) == 0 {
-		p.line("These probes guard exactness: what is not there cannot be used. They do not measure")
-		p.line("understanding; for that, questions have to be answered by a model (--answerer).")
+	printMoney(p, r.Money)
+	p.Line("")
+	if printAnswers(p, r.Answers); len(r.Answers) == 0 {
+		p.Line("These probes guard exactness: what is not there cannot be used. They do not measure")
+		p.Line("understanding; for that, questions have to be answered by a model (--answerer).")
 	}
-	return p.err
 }
 
 func (r *Report) tokens() int {
@@ -116,47 +113,35 @@ func times(n int) string {
 	return fmt.Sprintf("%d compactions", n)
 }
 
-// printer writes lines and remembers the first error.
-type printer struct {
-	w   io.Writer
-	err error
-}
-
-func (p *printer) line(format string, args ...any) {
-	if _, err := fmt.Fprintf(p.w, format+"\n", args...); err != nil && p.err == nil {
-		p.err = fmt.Errorf("write report: %w", err)
-	}
-}
-
-func (p *printer) table(cells []Cell) {
+func table(p *term.Page, cells []Cell) {
 	cols := columns()
-	rows := [][]string{{"arm"}}
+	list := [][]string{{"arm"}}
 	for _, c := range cols {
-		rows[0] = append(rows[0], c.head)
+		list[0] = append(list[0], c.head)
 	}
 	for _, c := range cells {
 		row := []string{c.Arm}
 		for _, col := range cols {
 			row = append(row, col.cell(c))
 		}
-		rows = append(rows, row)
+		list = append(list, row)
 	}
-	p.rows(rows)
+	rows(p, list)
 }
 
 // rows writes aligned columns, the first to the left and the others to the right. Columns
 // that say nothing are left out.
-func (p *printer) rows(rows [][]string) {
-	width := make([]int, len(rows[0]))
-	for _, r := range rows {
+func rows(p *term.Page, list [][]string) {
+	width := make([]int, len(list[0]))
+	for _, r := range list {
 		for i, s := range r {
 			width[i] = max(width[i], len([]rune(s)))
 		}
 	}
-	for _, r := range rows {
+	for _, r := range list {
 		var b strings.Builder
 		for i, s := range r {
-			if i > 0 && !slices.ContainsFunc(rows[1:], func(r []string) bool { return r[i] != "–" && r[i] != "0" }) {
+			if i > 0 && !slices.ContainsFunc(list[1:], func(r []string) bool { return r[i] != "–" && r[i] != "0" }) {
 				continue
 			}
 			gap := strings.Repeat(" ", width[i]-len([]rune(s)))
@@ -166,25 +151,25 @@ func (p *printer) rows(rows [][]string) {
 				b.WriteString(" " + gap + s)
 			}
 		}
-		p.line("%s", strings.TrimRight(b.String(), " "))
+		p.Line("%s", strings.TrimRight(b.String(), " "))
 	}
 }
 
 // answers writes what a model could answer: an arm without and with recall.
-func (p *printer) answers(list []Answered) {
+func printAnswers(p *term.Page, list []Answered) {
 	if len(list) == 0 {
 		return
 	}
-	p.line("Questions answered by a model from views of %s tokens; a full answer is 1, half an answer 0.5",
-		text.Thousands(list[0].Budget))
-	rows := [][]string{{"arm", "questions", "score", "recalls"}}
+	p.Line("Questions answered by a model from views of %s tokens; a full answer is 1, half an answer 0.5",
+		term.Thousands(list[0].Budget))
+	cells := [][]string{{"arm", "questions", "score", "recalls"}}
 	for _, a := range list {
 		name, recalls := a.Arm, "–"
 		if a.Recall {
 			name, recalls = a.Arm+", recall", fmt.Sprint(a.Recalls)
 		}
-		rows = append(rows,
+		cells = append(cells,
 			[]string{name, fmt.Sprint(a.Questions), fmt.Sprintf("%.2f", share(a.Points, 2*a.Questions)), recalls})
 	}
-	p.rows(rows)
+	rows(p, cells)
 }
