@@ -96,17 +96,16 @@ func seen(log []upstreamtest.Exchange) string {
 
 const clientPage = `# Clients
 
-For whoever asks which clients work. Real, unmodified clients through the proxy, against a scripted model server on this machine;
-TABLE=docs/clients.md .ci/clients writes this page. A cell has what the server saw: requests, those of them in which something is folded,
-how often the client asked for a summary, and requests without an answer, if any. Unless it says **fails**, the client ended without
-an error, no request was illegal, every request of a conversation had the recall tools, what was recalled was exact, no result was folded
-before the model had seen it, and the client did not compact by itself, but where that is the scenario. Empty: not driven, or the client
-cannot do it. The server takes the thinking of Anthropic's newest models only behind what it was made behind, and else refuses the request.
-Unless a scenario says otherwise: 10 calls of 24 KB, window 60,000.
+Which clients work: real, unmodified ones through the proxy, against a scripted model server on this machine.
+TABLE=docs/clients.md .ci/clients writes this page. A cell has what the server saw: requests, those with a fold in them, the client's own
+requests for a summary, and requests without an answer, if any. An empty cell was not driven, or the client cannot do it.
 
-A resumed Gemini CLI sends every function response twice, which is illegal, with and without the proxy: its cells say so. Qwen Code's
-shell sometimes loses a command's output on a busy machine, with and without the proxy; the model then asks again. Cline cuts outputs, so
-that nothing need be folded. Newer versions of pi need a package that the registry does not have.
+Unless a cell says **fails**, the client ended without an error, no request was illegal, all had the recall tools, recalls were exact, no result
+was folded before the model had seen it, and the client compacted only where that is the scenario. The server accepts the thinking
+of Anthropic's newest models only in its place. Default: 10 calls of 24 KB, window 60,000.
+
+With and without the proxy, a resumed Gemini CLI sends every function response twice, which is illegal, and Qwen Code's shell sometimes loses
+a command's output on a busy machine, so that the model asks again. Cline cuts outputs, so nothing need be folded.
 
 `
 
