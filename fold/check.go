@@ -3,6 +3,7 @@ package fold
 import (
 	"fmt"
 	"reflect"
+	"slices"
 
 	"github.com/pleat-dev/pleat/internal/fault"
 )
@@ -35,17 +36,13 @@ func checkLever(l Lever, born bool, own []Lever) error {
 	if err := fault.Of(l, func() error { name = l.Name(); return nil }); err != nil {
 		return err
 	}
-	kind := reflect.Indirect(reflect.ValueOf(l))
 	if name == "" {
 		return fmt.Errorf("lever %q has no name", name)
 	}
 	for _, o := range own {
-		if o.Name() == name && kind.Type() != reflect.TypeOf(o) {
+		if o.Name() == name && reflect.Indirect(reflect.ValueOf(l)).Type() != reflect.TypeOf(o) {
 			return fmt.Errorf("lever %q has the name of one of pleat's own: give it another", name)
 		}
-	}
-	if n := largest(kind); n > maxNumber {
-		return fmt.Errorf("lever %q: %d is more than %d", name, n, maxNumber)
 	}
 	switch _, birther := l.(Birther); {
 	case birther && !born:
@@ -69,31 +66,18 @@ func checkLever(l Lever, born bool, own []Lever) error {
 	})
 }
 
-// maxNumber is the largest number that a setting of a lever may have. Sums of such numbers,
-// and products of two, do not overflow.
+// maxNumber is the largest number that a setting may have. Sums of such numbers, and products of
+// two, do not overflow.
 const maxNumber = 1 << 30
 
-// largest is the largest number in a lever's settings: fields that a policy file can set.
-func largest(v reflect.Value) (n int64) {
-	switch v.Kind() {
-	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		if _, ok := v.Type().MethodByName("Nanoseconds"); !ok {
-			n = v.Int()
-		}
-	case reflect.Struct:
-		for i := range v.NumField() {
-			if f := v.Type().Field(i); f.Anonymous || f.IsExported() && f.Tag.Get("json") != "-" {
-				n = max(n, largest(v.Field(i)))
-			}
-		}
-	case reflect.Slice, reflect.Array:
-		for i := range v.Len() {
-			n = max(n, largest(v.Index(i)))
-		}
-	case reflect.Map:
-		for _, key := range v.MapKeys() {
-			n = max(n, largest(v.MapIndex(key)))
-		}
+// CheckNumbers refuses settings that are negative or too large; names says what they are called in
+// policy files.
+func CheckNumbers(names string, numbers ...int) error {
+	switch {
+	case slices.Min(numbers) < 0:
+		return fmt.Errorf("%s must not be negative", names)
+	case slices.Max(numbers) > maxNumber:
+		return fmt.Errorf("%s: %d is more than %d", names, slices.Max(numbers), maxNumber)
 	}
-	return n
+	return nil
 }

@@ -158,12 +158,9 @@ type Ask struct {
 	AsIs bool `json:"as_is,omitempty"`
 }
 
-// Check refuses negative numbers.
+// Check refuses numbers that make no sense.
 func (a Ask) Check() error {
-	if a.Source < 0 || a.Retries < 0 || a.Breaker < 0 || a.Notes < 0 {
-		return errors.New("source, retries, breaker and notes of ask must not be negative")
-	}
-	return nil
+	return CheckNumbers("source, retries, breaker and notes of ask", a.Source, a.Retries, a.Breaker, a.Notes)
 }
 
 // Need is a digest that a plan would be better with.

@@ -3,7 +3,6 @@ package fold
 import (
 	"cmp"
 	"context"
-	"errors"
 	"strconv"
 	"strings"
 
@@ -75,12 +74,9 @@ func (r Restore) filled() Restore {
 	return r
 }
 
-// Check refuses negative numbers.
+// Check refuses numbers that make no sense.
 func (r Restore) Check() error {
-	if r.Files < 0 || r.PerFile < 0 || r.Total < 0 {
-		return errors.New("files, per_file and total of restore must not be negative")
-	}
-	return nil
+	return CheckNumbers("files, per_file and total of restore", r.Files, r.PerFile, r.Total)
 }
 
 // PageStyle says how a lever wants its page.

@@ -3,7 +3,6 @@ package fold
 import (
 	"encoding/json"
 	"fmt"
-	"reflect"
 	"time"
 )
 
@@ -118,20 +117,14 @@ func (p *Policy) Check(own ...Lever) error {
 		return wrong("it has no steps, so it would never fold anything: " +
 			"add some, or use policy.None if that is what you want")
 	}
-	if p.CharsPerToken < 0 {
-		return wrong("%d characters per token", p.CharsPerToken)
-	}
-	if p.Retries < 0 {
-		return wrong("%d retries", p.Retries)
+	if err := CheckNumbers("chars_per_token and retries", p.CharsPerToken, p.Retries); err != nil {
+		return wrong("%w", err)
 	}
 	if p.IdleAfter < 0 {
 		return wrong("idle_after is %s", p.IdleAfter)
 	}
 	if err := p.Budget.Check(); err != nil {
 		return wrong("%v", err)
-	}
-	if n := largest(reflect.ValueOf([]int{p.CharsPerToken, p.Retries})); n > maxNumber {
-		return wrong("%d is more than %d", n, maxNumber)
 	}
 	for _, list := range p.lists() {
 		if err := list.steps.check(list.name, own); err != nil {

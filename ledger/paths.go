@@ -18,9 +18,6 @@ type PathTable struct {
 	bases map[string][]int // last element to files
 	clean []string         // the longest cleaned spelling of each file
 	root  string           // cleaned
-
-	spelled map[[2]string]int // files by directory and spelling, as long as the root is the same
-	under   string            // the root that they were spelled under
 }
 
 // maxNamesakes bounds the search among files with equal last elements.
@@ -28,19 +25,6 @@ const maxNamesakes = 128
 
 // File returns the number of the file that a call in dir means by a spelling.
 func (t *PathTable) File(dir, spelling string) int {
-	as := [2]string{dir, spelling}
-	if t.spelled == nil || t.under != t.root {
-		t.spelled, t.under = make(map[[2]string]int), t.root
-	}
-	id, ok := t.spelled[as]
-	if !ok {
-		id = t.file(dir, spelling)
-		t.spelled[as] = id
-	}
-	return id
-}
-
-func (t *PathTable) file(dir, spelling string) int {
 	p := t.resolve(dir, spelling)
 	if id, ok := t.ids[p]; ok {
 		return id
@@ -120,29 +104,15 @@ func (t *PathTable) resolved() []string {
 	return out
 }
 
-// below returns those of the files whose paths are below a directory. A relative one, if
-// the root never came to be known, is taken for a part of absolute paths where only one
-// place can be meant.
-func below(dir string, files []int, paths []string) []int {
-	dir = strings.TrimSuffix(dir, "/*")
-	var out, part []int
-	above := ""
+// below returns those of the files whose paths are below a directory.
+func below(dir string, files []int, paths []string) (out []int) {
+	dir = strings.TrimSuffix(dir, "/*") + "/"
 	for _, id := range files {
-		p := paths[id]
-		if strings.HasPrefix(p, dir) && strings.HasPrefix(p[len(dir):], "/") {
+		if strings.HasPrefix(paths[id], dir) {
 			out = append(out, id)
-		} else if toolcall.IsAbs(p) && !toolcall.IsAbs(dir) {
-			before, _, ok := strings.Cut(p, "/"+dir+"/")
-			if !ok {
-				continue
-			}
-			if len(part) > 0 && before != above {
-				return out
-			}
-			part, above = append(part, id), before
 		}
 	}
-	return append(out, part...)
+	return out
 }
 
 // joinPaths writes paths in the least room without inventing any: those of a common

@@ -21,7 +21,6 @@ type Record struct {
 	lines   int     // entries that have a line, or a file in the list of files
 	changed []PathState
 	sorted  []int // changed files by their path
-	named   map[namedFiles]string
 	read    []PathState
 	groups  []callGroup
 	counts  Counts
@@ -85,13 +84,9 @@ func (l *Ledger) Record(upTo int, brief bool) *Record {
 	}
 	slices.SortFunc(w.groups, func(a, b callGroup) int { return a.last - b.last })
 	w.order = w.byWeight()
-	w.named = make(map[namedFiles]string)
 	w.sorted = byPath(w.changed)
 	return w
 }
-
-// namedFiles is what the list of changed files depends on. Renderings try several.
-type namedFiles struct{ paths, folders int }
 
 // byPath lists the places of files in the order of their paths.
 func byPath(list []PathState) []int {
@@ -144,13 +139,7 @@ func (w *Record) hasLine(e *Entry) bool {
 // files writes what became of each changed file.
 func (w *Record) files(b *strings.Builder, d ledgerDetail) {
 	if d.compact {
-		key := namedFiles{min(d.paths, len(w.changed)), w.folders}
-		s, ok := w.named[key]
-		if !ok {
-			s = w.together(key.paths)
-			w.named[key] = s
-		}
-		b.WriteString(s)
+		b.WriteString(w.together(min(d.paths, len(w.changed))))
 		return
 	}
 	for _, s := range w.changed {

@@ -17,12 +17,12 @@ const (
 
 // questionFor finds what an answer answers in what the assistant said last. An answer is
 // short when it means little by itself; a longer one gets only the options it names.
-func questionFor(answer, asked, offered string) (short bool, question string) {
+func questionFor(answer, asked, offered string) string {
 	if strings.HasPrefix(answer, "!") {
-		return false, "" // it is for the shell
+		return "" // it is for the shell
 	}
 	words := text.Words(answer[:min(len(answer), 400)])
-	short = len(words) <= maxShortWords && len(answer) <= 120 &&
+	short := len(words) <= maxShortWords && len(answer) <= 120 &&
 		!strings.Contains(answer, "\n\n") && !strings.HasSuffix(answer, "?")
 	refs := optionRefs(answer, words, short)
 	if len(refs) == 0 && (len(words) == 0 || len(words) > 2 && !asksSomething(asked)) {
@@ -49,7 +49,7 @@ func questionFor(answer, asked, offered string) (short bool, question string) {
 	if len(parts) > 0 && len(refs) > 0 && refs[0] != "1" && refs[0] != "a" && offers(parts[0], refs[0]) {
 		parts[0] = leftOut + parts[0]
 	}
-	return short, strings.Join(parts, "\n")
+	return strings.Join(parts, "\n")
 }
 
 // leftOut marks words that do not follow what is shown before them.

@@ -23,8 +23,6 @@ type Said struct {
 	Block int    `json:"block,omitempty"` // which block of the message that result is
 	// Interrupts says that the person stopped the assistant before these words.
 	Interrupts bool `json:"interrupts,omitempty"`
-	// Short says that it is an answer that means little by itself: "b", "yes, do 2".
-	Short bool `json:"short,omitempty"`
 	// Question is what it answers, in the assistant's words: the options referred to and
 	// the question asked, verbatim.
 	Question string `json:"question,omitempty"`
@@ -127,7 +125,7 @@ func (w *Words) heard(s Said) {
 	}
 	s.Text = strings.Clone(s.Text) // do not hold on to the request it came in
 	if s.Via == "" {
-		s.Short, s.Question = questionFor(s.Text, w.asked, w.offered)
+		s.Question = questionFor(s.Text, w.asked, w.offered)
 		s.pastes = pastesIn(s.Text)
 		s.Interrupts, w.stopped = w.stopped, false
 	}

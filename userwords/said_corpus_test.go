@@ -35,8 +35,8 @@ func readWords(t *testing.T, file string) {
 	t.Logf("messages %d, said %d (typed %d, by text alone %d), tasks %d",
 		len(msgs), len(w.Said()), typed, blind, len(w.Tasks().Items))
 	for _, s := range w.Said() {
-		if s.Short || s.Question != "" || s.Via != "" {
-			t.Logf("said %d short=%v via=%s: %.200s\n   ? %s", s.Message, s.Short, s.Via, s.Text, s.Question)
+		if s.Question != "" || s.Via != "" {
+			t.Logf("said %d via=%s: %.200s\n   ? %s", s.Message, s.Via, s.Text, s.Question)
 		}
 	}
 }

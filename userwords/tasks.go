@@ -16,7 +16,6 @@ type TaskState struct {
 	Items       []TaskItem `json:"items,omitempty"`
 	Message     int        `json:"message"`                // the newest change to the list, if Tool is not empty
 	Tool        string     `json:"tool,omitempty"`         // tool that made it
-	Explanation string     `json:"explanation,omitempty"`  // what the agent said about it
 	Plan        string     `json:"plan,omitempty"`         // plan in prose, as it was put before the user
 	PlanMessage int        `json:"plan_message,omitempty"` // the message that Plan is from
 }
@@ -74,7 +73,7 @@ func (t *taskReader) call(i int, b transcript.ToolCall) {
 	case "taskcreate":
 		made := TaskItem{Text: in.Get("subject").Text(), Status: TaskOpen, call: b.ID}
 		next.Items = append(slices.Clip(next.Items), made)
-		next.Message, next.Tool, next.Explanation = i, b.Name, ""
+		next.Message, next.Tool = i, b.Name
 	case "taskupdate":
 		items, ok := updateTask(next.Items, in)
 		if !ok {
@@ -86,7 +85,7 @@ func (t *taskReader) call(i int, b transcript.ToolCall) {
 		if !ok {
 			return
 		}
-		next.Items, next.Message, next.Tool, next.Explanation = items, i, b.Name, in.Get("explanation").Text()
+		next.Items, next.Message, next.Tool = items, i, b.Name
 	}
 	if t.wait == "" { // of parallel calls the state before the first is kept
 		t.before = t.state

@@ -28,7 +28,7 @@ func (Collapse) Name() string { return "collapse" }
 
 // Check refuses negative numbers.
 func (c Collapse) Check() error {
-	return notNegative("rounds and keep", c.Rounds, c.Keep)
+	return fold.CheckNumbers("rounds and keep", c.Rounds, c.Keep)
 }
 
 // Pull collapses stretches until the goal is met.

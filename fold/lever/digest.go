@@ -30,7 +30,7 @@ func (Digest) Name() string { return "digest" }
 
 // Check refuses negative numbers and blank texts.
 func (g Digest) Check() error {
-	numbers := notNegative("keep, tokens, words and spare", g.Keep, g.Tokens, g.Words, g.Spare)
+	numbers := fold.CheckNumbers("keep, tokens, words and spare", g.Keep, g.Tokens, g.Words, g.Spare)
 	return cmp.Or(numbers, g.Restore.Check(), g.Ask.Check(), notBlank("stub", g.Stub), notBlank("ack", g.Ack))
 }
 

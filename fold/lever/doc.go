@@ -12,7 +12,6 @@ package lever
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/pleat-dev/pleat/fold"
@@ -45,14 +44,6 @@ func safe(d *fold.Draft, i int) bool { return d.Back(i) == i }
 
 // tail returns the last safe place with at least keep messages after it.
 func tail(d *fold.Draft, keep int) int { return d.Back(max(len(d.Facts())-keep, 0)) }
-
-// notNegative refuses negative numbers; names says what they are called in policy files.
-func notNegative(names string, numbers ...int) error {
-	if slices.Min(numbers) < 0 {
-		return fmt.Errorf("%s must not be negative", names)
-	}
-	return nil
-}
 
 // notBlank refuses a stub, or another setting, that says nothing.
 func notBlank(name, setting string) error {

@@ -242,7 +242,6 @@ func TestFolds(t *testing.T) {
 			[]fold.Lever{lever.Snip{Above: 8, Head: 1, Tail: 4, Stub: "[{n} messages]"}},
 			[]string{"snip 1-15"},
 		},
-		{"snip with a page", read, []fold.Lever{lever.Snip{Above: 8, Head: 1, Tail: 4}}, []string{"snip 1-15"}},
 		{"digest", read, []fold.Lever{lever.Digest{Keep: 4}}, []string{"digest 1-15"}},
 		{
 			"digest fills the room", read,

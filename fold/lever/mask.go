@@ -24,7 +24,7 @@ func (Mask) Name() string { return "mask" }
 
 // Check refuses negative numbers and a blank stub.
 func (m Mask) Check() error {
-	return cmp.Or(notNegative("keep and min", m.Keep, m.Min), knownTools(m.Exempt), notBlank("stub", m.Stub))
+	return cmp.Or(fold.CheckNumbers("keep and min", m.Keep, m.Min), knownTools(m.Exempt), notBlank("stub", m.Stub))
 }
 
 // Pull masks results.

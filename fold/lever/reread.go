@@ -25,7 +25,7 @@ func (KeepReread) Name() string { return "keep-reread" }
 
 // Check refuses negative numbers.
 func (k KeepReread) Check() error {
-	return notNegative("files and tokens", k.Files, k.Tokens)
+	return fold.CheckNumbers("files and tokens", k.Files, k.Tokens)
 }
 
 // Pull marks the reads, and folds those that a page shows.

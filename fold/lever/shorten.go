@@ -24,7 +24,7 @@ type Shorten struct {
 func (Shorten) Name() string { return "shorten" }
 
 // Check refuses negative numbers.
-func (s Shorten) Check() error { return notNegative("typed and injected", s.Typed, s.Injected) }
+func (s Shorten) Check() error { return fold.CheckNumbers("typed and injected", s.Typed, s.Injected) }
 
 // Pull shortens.
 func (s Shorten) Pull(ctx context.Context, d *fold.Draft) error {

@@ -11,12 +11,11 @@ import (
 
 // Snip folds the middle of a very long conversation.
 type Snip struct {
-	Above   int          `json:"above,omitempty"`  // folds when more messages than this are shown; 0: never
-	Head    int          `json:"head,omitempty"`   // first messages that stay; 0: those before the first answer
-	Tail    int          `json:"tail,omitempty"`   // newest messages that stay; 0: none
-	Stub    string       `json:"stub,omitempty"`   // {n}, {handle}; empty: a page with user words and ledger
-	Main    bool         `json:"main,omitempty"`   // only in the main conversation, not in a sub-agent's
-	Restore fold.Restore `json:"restore,omitzero"` // what comes back on its page, files aside; zero: nothing
+	Above int    `json:"above,omitempty"` // folds when more messages than this are shown; 0: never
+	Head  int    `json:"head,omitempty"`  // first messages that stay; 0: those before the first answer
+	Tail  int    `json:"tail,omitempty"`  // newest messages that stay; 0: none
+	Stub  string `json:"stub,omitempty"`  // {n}, {handle}; empty: nothing stands for the middle
+	Main  bool   `json:"main,omitempty"`  // only in the main conversation, not in a sub-agent's
 }
 
 // Name returns "snip".
@@ -24,8 +23,7 @@ func (Snip) Name() string { return "snip" }
 
 // Check refuses negative numbers and a blank stub.
 func (s Snip) Check() error {
-	numbers := notNegative("above, head and tail", s.Above, s.Head, s.Tail)
-	return cmp.Or(numbers, s.Restore.Check(), notBlank("stub", s.Stub))
+	return cmp.Or(fold.CheckNumbers("above, head and tail", s.Above, s.Head, s.Tail), notBlank("stub", s.Stub))
 }
 
 // Behind returns how many messages it keeps at the beginning.
@@ -36,9 +34,9 @@ func (s Snip) Behind() int {
 	return max(s.Head, 1)
 }
 
-// Pull folds the middle. With a Stub it does so whatever the goal.
+// Pull folds the middle, whatever the goal.
 func (s Snip) Pull(ctx context.Context, d *fold.Draft) error {
-	if s.Above <= 0 || s.Main && d.Child || s.Stub == "" && d.Enough() || s.shown(d) <= s.Above {
+	if s.Above <= 0 || s.Main && d.Child || s.shown(d) <= s.Above {
 		return nil
 	}
 	at := d.Marks()
@@ -49,16 +47,7 @@ func (s Snip) Pull(ctx context.Context, d *fold.Draft) error {
 	if start, end = d.Fit(start, d.Back(end)); end <= start {
 		return nil
 	}
-	why := fmt.Sprintf("more than %d messages", s.Above)
-	if s.Stub == "" {
-		a := d.Pages().Allot(0, 0, fold.Restore{})
-		if d.Goal > 0 && d.Tokens()-d.TokensIn(start, end)+a.Size(a.Page) > d.Goal {
-			return nil // not enough: a digest of more turns says the same and more
-		}
-		_, err := d.Pages().Fold(ctx, start, end, s, why, fold.PageStyle{Room: a.Page, Restore: s.Restore})
-		return err
-	}
-	f, err := d.Span(ctx, start, end, s, why)
+	f, err := d.Span(ctx, start, end, s, fmt.Sprintf("more than %d messages", s.Above))
 	if err != nil {
 		return err
 	}

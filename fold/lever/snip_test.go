@@ -1,7 +1,6 @@
 package lever_test
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/pleat-dev/pleat"
@@ -40,31 +39,4 @@ func TestSnip(t *testing.T) {
 		})
 	}
 	refused(t, lever.Snip{Tail: -1}, "must not be negative")
-}
-
-// Without a stub of its own it writes a page, which has the user's words.
-func TestSnipPage(t *testing.T) {
-	s := open(t, 6_000, lever.Snip{Above: 10, Head: 1, Tail: 4})
-	say(t, s, transcript.User("Read all files."), transcript.Assistant(transcript.Say("I will.")),
-		transcript.User("Never touch legacy/."))
-	reads(t, s, 0, 9)
-	has(t, s, "Read all files.", "Never touch legacy/.")
-	if got := shown(t, s, 9); got != "78" {
-		t.Errorf("results %q are shown, want 78", got)
-	}
-}
-
-// With Restore.State the page says which skills are loaded.
-func TestSnipRestoresState(t *testing.T) {
-	for _, state := range []bool{false, true} {
-		s := open(t, 6_000, lever.Snip{Above: 10, Head: 1, Tail: 4, Restore: fold.Restore{State: state}})
-		say(t, s, transcript.User("Read all files."))
-		say(t, s, transcript.Assistant(transcript.Call("a", "skill", `{"name":"release"}`)),
-			transcript.Results(transcript.Result("a", "ok")))
-		reads(t, s, 0, 9)
-		if got := strings.Contains(strings.Join(view(t, s), "\n"), "skills loaded: "); got != state {
-			t.Errorf("state = %v: the skills are named: %v", state, got)
-		}
-	}
-	refused(t, lever.Snip{Restore: fold.Restore{Files: -1}}, "must not be negative")
 }

@@ -42,7 +42,7 @@ func (Spill) Name() string { return "spill" }
 func (s Spill) Check() error {
 	tools, spelled := slices.Sorted(maps.Keys(s.Tools)), make(map[string]string)
 	for _, tool := range tools {
-		if err := notNegative("chars of tool "+tool, s.Tools[tool]); err != nil {
+		if err := fold.CheckNumbers("chars of tool "+tool, s.Tools[tool]); err != nil {
 			return err
 		}
 		if other, ok := spelled[client.Plain(tool)]; ok {
@@ -57,7 +57,7 @@ func (s Spill) Check() error {
 	if said != "" && s.Preview == 0 {
 		said = " " + strings.ReplaceAll(said, "{preview}", "")
 	}
-	numbers := notNegative("chars, message, preview and window", s.Chars, s.Message, s.Preview, s.Window)
+	numbers := fold.CheckNumbers("chars, message, preview and window", s.Chars, s.Message, s.Preview, s.Window)
 	return cmp.Or(numbers, notBlank("stub", said))
 }
 

@@ -23,7 +23,7 @@ func (Supersede) Name() string { return "supersede" }
 
 // Check refuses negative numbers and a blank stub.
 func (s Supersede) Check() error {
-	return cmp.Or(notNegative("keep", s.Keep), knownTools(s.Exempt), notBlank("stub", s.Stub))
+	return cmp.Or(fold.CheckNumbers("keep", s.Keep), knownTools(s.Exempt), notBlank("stub", s.Stub))
 }
 
 // Pull folds stale results.

@@ -46,8 +46,6 @@ type Conversation struct {
 	whole  int
 	inputs map[int]transcript.Hash // what [inputHash] returns, by call, where that is not the hash of the bytes
 
-	looks []uint64 // of the message that said the same as each and was in other memory; 0: none was seen
-
 	meters  []*stretchMeter // of stretches that begin where Starts says
 	metered bool            // there is one for each of these places
 }
@@ -154,7 +152,6 @@ func (c *Conversation) Add(m transcript.Message, shapes []BlockShape, at KeptMes
 	c.rounds.Append(m)
 	c.Contents.add(m, at)
 	c.facts = append(c.facts, f)
-	c.looks = append(c.looks, 0)
 	c.whole += c.facts.Tokens(i, i+1)
 	said := len(c.words.Said())
 	c.words.Hear(i, m, notes)
@@ -177,7 +174,6 @@ func (c *Conversation) TakeOut(start, end int) {
 		c.Index.takeOut(i, to, c.facts[i])
 	}
 	c.facts = slices.Delete(c.facts, start, end)
-	c.looks = slices.Delete(c.looks, start, end)
 	c.Contents.takeOut(start, end)
 	c.rounds.TakeOut(start, end)
 	for i := range c.ledger.Entries {

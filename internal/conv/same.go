@@ -4,11 +4,9 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/json"
-	"hash/maphash"
 	"slices"
 	"strings"
 	"unicode/utf8"
-	"unsafe"
 
 	"github.com/pleat-dev/pleat/internal/annotate"
 	"github.com/pleat-dev/pleat/internal/text"
@@ -138,54 +136,14 @@ func (c *Conversation) SaidAt(start, end int) Said {
 	return out
 }
 
-// Holds reports whether message i is in memory, and says the same as m, with the same ids. What was read anew is
-// known by a hash where it was seen to be the same before: that reads it once, and not both.
+// Holds reports whether message i is in memory, and says the same as m, with the same ids.
 func (c *Conversation) Holds(i int, m transcript.Message) bool {
-	if seen := c.looks[i]; seen != 0 && look(m.Role(), m.Blocks()) == seen {
-		return true
-	}
 	had, ok := c.Contents.holding(i)
-	switch {
-	case !ok || had.Role() != m.Role():
-		return false
-	case had == m || SameBlocks(had.Blocks(), m.Blocks(), sameMemory):
-		return true
-	case SameBlocks(had.Blocks(), m.Blocks(), SameContent):
-		c.looks[i] = look(m.Role(), m.Blocks())
-		return true
-	}
-	return false
+	return ok && (had == m || had.Role() == m.Role() && SameBlocks(had.Blocks(), m.Blocks()))
 }
 
-var lookSeed = maphash.MakeSeed()
-
-// look is a hash of what tells messages apart.
-func look[T ~string](of T, blocks transcript.Blocks) uint64 {
-	sum := maphash.String(lookSeed, string(of))
-	add := func(n uint64) { sum = sum*0x9e3779b97f4a7c15 + n }
-	for _, b := range blocks.All() {
-		add(uint64(b.Kind()))
-		switch b := b.(type) {
-		case transcript.Text:
-			add(maphash.String(lookSeed, b.Text.String()))
-		case transcript.ToolCall:
-			add(maphash.String(lookSeed, b.ID))
-			add(maphash.String(lookSeed, b.Name))
-			add(maphash.String(lookSeed, b.Input.String()))
-		case transcript.ToolResult:
-			add(look(b.CallID, b.Parts))
-		}
-	}
-	return sum
-}
-
-func sameMemory(x, y transcript.Content) bool {
-	a, b := x.String(), y.String()
-	return len(a) == len(b) && unsafe.StringData(a) == unsafe.StringData(b)
-}
-
-// SameContent compares literals that no one has read as they are.
-func SameContent(x, y transcript.Content) bool {
+// sameContent compares literals that no one has read as they are.
+func sameContent(x, y transcript.Content) bool {
 	a, escaped := x.Escaped()
 	if b, both := y.Escaped(); escaped && both {
 		return a == b
@@ -195,7 +153,7 @@ func SameContent(x, y transcript.Content) bool {
 
 // SameBlocks reports whether blocks have the same ids and contents. Images and unknown blocks are not looked
 // into: their raw bytes are those of the message.
-func SameBlocks(a, b transcript.Blocks, same func(x, y transcript.Content) bool) bool {
+func SameBlocks(a, b transcript.Blocks) bool {
 	if a.Len() != b.Len() {
 		return false
 	}
@@ -204,16 +162,16 @@ func SameBlocks(a, b transcript.Blocks, same func(x, y transcript.Content) bool)
 		switch y := b.At(i).(type) {
 		case transcript.Text:
 			x, is := x.(transcript.Text)
-			ok = is && same(x.Text, y.Text)
+			ok = is && sameContent(x.Text, y.Text)
 		case transcript.Thinking:
 			x, is := x.(transcript.Thinking)
-			ok = is && same(x.Text, y.Text) && x.Signature == y.Signature
+			ok = is && sameContent(x.Text, y.Text) && x.Signature == y.Signature
 		case transcript.ToolCall:
 			x, is := x.(transcript.ToolCall)
-			ok = is && x.ID == y.ID && x.Name == y.Name && x.Signed == y.Signed && same(x.Input, y.Input)
+			ok = is && x.ID == y.ID && x.Name == y.Name && x.Signed == y.Signed && sameContent(x.Input, y.Input)
 		case transcript.ToolResult:
 			x, is := x.(transcript.ToolResult)
-			ok = is && x.CallID == y.CallID && x.Error == y.Error && SameBlocks(x.Parts, y.Parts, same)
+			ok = is && x.CallID == y.CallID && x.Error == y.Error && SameBlocks(x.Parts, y.Parts)
 		}
 		if !ok {
 			return false

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/recall"
 )
 
@@ -198,7 +199,7 @@ func (x *searcher) found(c candidate) foundPlace {
 // in the window.
 func (x *searcher) wide(t textLines, i int, c candidate) []cut {
 	w := t.whole(i)
-	start, end := t.boundary(max(w.from, c.start)), t.boundary(min(w.to, c.end))
+	start, end := text.RuneStart(t.text, max(w.from, c.start)), text.RuneStart(t.text, min(w.to, c.end))
 	var places [][]int
 	low := lowerASCII(t.text[start:end])
 	rarest := 0.0

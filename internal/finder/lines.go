@@ -74,7 +74,7 @@ func (t textLines) between(r recall.UnfoldRequest) []cut {
 	for i := from; i < to; i++ {
 		c := t.whole(i)
 		if i == from && r.Column > 1 {
-			c.from = t.boundary(min(c.from+r.Column-1, c.to))
+			c.from = text.RuneStart(t.text, min(c.from+r.Column-1, c.to))
 		}
 		out = append(out, c)
 	}
@@ -88,14 +88,6 @@ func (t textLines) chosen(r recall.UnfoldRequest) (from, to int) {
 		to = min(r.To, t.len())
 	}
 	return from, to
-}
-
-// boundary moves an offset back to where a character begins.
-func (t textLines) boundary(i int) int {
-	for n := 0; i > 0 && i < len(t.text) && n < utf8.UTFMax && !utf8.RuneStart(t.text[i]); n++ {
-		i--
-	}
-	return i
 }
 
 func (t textLines) bytes(from, to int) []cut {
@@ -156,7 +148,7 @@ func (t textLines) opening(i int) cut { return t.clipped(i, wideLine) }
 func (t textLines) clipped(i, most int) cut {
 	c := t.whole(i)
 	if c.to-c.from > most {
-		c.to, c.feed = t.boundary(c.from+besideMatch), false
+		c.to, c.feed = text.RuneStart(t.text, c.from+besideMatch), false
 	}
 	return c
 }
@@ -181,8 +173,8 @@ func (t textLines) parts(i, skip int, re *regexp.Regexp) []cut {
 func (t textLines) around(c cut, places [][]int, base int) []cut {
 	var out []cut
 	for _, at := range places {
-		from := t.boundary(max(base+at[0]-besideMatch, c.from))
-		to := t.boundary(min(base+at[1]+besideMatch, c.to))
+		from := text.RuneStart(t.text, max(base+at[0]-besideMatch, c.from))
+		to := text.RuneStart(t.text, min(base+at[1]+besideMatch, c.to))
 		if n := len(out); n > 0 && out[n-1].to >= from {
 			out[n-1].to = max(out[n-1].to, to)
 			continue
@@ -241,13 +233,13 @@ const (
 func (t textLines) fitting(c cut, room int, count func(string) int) int {
 	low := sort.Search(min(c.to-c.from, 8*room), func(n int) bool {
 		d := c
-		d.to = t.boundary(c.from + n + 1)
+		d.to = text.RuneStart(t.text, c.from+n+1)
 		return count(t.textOf(d)) > room
 	})
 	if low == 0 { // always some progress
 		low = min(c.to-c.from, utf8.UTFMax)
 	}
-	if to := t.boundary(c.from + low); to > c.from {
+	if to := text.RuneStart(t.text, c.from+low); to > c.from {
 		return to
 	}
 	return min(c.from+utf8.UTFMax, c.to)

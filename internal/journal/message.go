@@ -38,7 +38,7 @@ func (j *Journal) prepare(m transcript.Message) (message, error) {
 	wire := false
 	if codec != nil && m.Raw() != "" {
 		own, err := form.Message(transcript.StringBytes(m.Raw()), j.o.Codecs)
-		if wire = err == nil && conv.SameBlocks(own.Blocks(), m.Blocks(), conv.SameContent); wire {
+		if wire = err == nil && conv.SameBlocks(own.Blocks(), m.Blocks()); wire {
 			n.m = own
 			if body = transcript.StringBytes(own.Raw()); own.Raw() != m.Raw() {
 				body = []byte(m.Raw())

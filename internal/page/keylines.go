@@ -2,7 +2,6 @@ package page
 
 import (
 	"container/heap"
-	"slices"
 	"strings"
 
 	"github.com/pleat-dev/pleat/internal/text"
@@ -22,26 +21,18 @@ type keyLine struct {
 type picker struct {
 	*pool
 	in     *input
-	told   map[uint64]teller // names and words that the page has
-	seen   map[uint64]bool   // lines that the page or the newest turns show
-	plain  int               // tokens left for lines that are no prose
-	share  float32           // tokens of one source after which more of it is worth half
-	picked []bool            // by line
-	taken  []float32         // by source: tokens of it that are on the page
-	open   []bool            // by group: it has a heading on the page
+	told   map[uint64]bool // names and words that the page has
+	seen   map[uint64]bool // lines that the page or the newest turns show
+	plain  int             // tokens left for lines that are no prose
+	share  float32         // tokens of one source after which more of it is worth half
+	picked []bool          // by line
+	taken  []float32       // by source: tokens of it that are on the page
+	open   []bool          // by group: it has a heading on the page
 }
-
-// teller says what on a page has a name or a word.
-type teller uint8
-
-const (
-	toldBefore teller = 1 << iota // other sections, or for words a model's digest
-	toldByLine                    // a line that was picked
-)
 
 func newPicker(in *input) *picker {
 	p := &picker{
-		pool: in.candidates(), in: in, share: 1000, told: make(map[uint64]teller), seen: make(map[uint64]bool),
+		pool: in.candidates(), in: in, share: 1000, told: make(map[uint64]bool), seen: make(map[uint64]bool),
 	}
 	p.picked, p.taken, p.open = make([]bool, len(p.list)), make([]float32, len(p.srcs)), make([]bool, len(p.groups))
 	for _, text := range in.elsewhere {
@@ -51,11 +42,11 @@ func newPicker(in *input) *picker {
 		p.saw(text)
 	}
 	for _, a := range text.AppendAnchors(nil, in.named) {
-		p.told[a.Hash] |= toldBefore
+		p.told[a.Hash] = true
 	}
 	_, words := text.CueScore(in.told, nil)
 	for _, h := range words {
-		p.told[h] |= toldBefore
+		p.told[h] = true
 	}
 	return p
 }
@@ -75,19 +66,19 @@ func (p *picker) shown(c *keyLine) bool { return p.seen[p.srcs[c.src].lines[c.li
 // ratio is what a line adds to the page now for each token.
 func (p *picker) ratio(c *keyLine) float32 {
 	more := 1 + p.taken[c.src]/p.share // the more of a source is shown, the less more helps
-	return p.gain(c, p.told, toldBefore|toldByLine) / more / p.cost(c, p.open[p.srcs[c.src].group])
+	return p.gain(c) / more / p.cost(c, p.open[p.srcs[c.src].group])
 }
 
-// gain returns what a line adds to a page where some tell what they tell: what it says, as
-// far as its words are new, and the names that are new.
-func (p *pool) gain(c *keyLine, told map[uint64]teller, by teller) float32 {
+// gain returns what a line adds to the page: what it says, as far as its words are new, and the
+// names that are new.
+func (p *picker) gain(c *keyLine) float32 {
 	s := &p.srcs[c.src]
 	words, names := s.wordsOf(c.line), s.namesOf(c.line)
 	g := c.base
-	if len(words) > 0 && by != 0 {
+	if len(words) > 0 {
 		fresh := 0
 		for _, h := range words {
-			if told[h]&by == 0 {
+			if !p.told[h] {
 				fresh++
 			}
 		}
@@ -95,10 +86,10 @@ func (p *pool) gain(c *keyLine, told map[uint64]teller, by teller) float32 {
 	}
 	sum, old := float32(0), 0
 	for _, h := range names {
-		if by == 0 || told[h]&by == 0 {
-			sum += p.needs.of(h)
-		} else {
+		if p.told[h] {
 			old++
+		} else {
+			sum += p.needs.of(h)
 		}
 	}
 	if old > 0 && old == len(names) && len(words) == 0 {
@@ -151,28 +142,24 @@ func (p *picker) text(k int) string { return p.in.text(&p.srcs[k]) }
 // the page, with all that has to be shown with it. It returns the chosen lines.
 func (p *picker) pick(room int, size func(c *keyLine) int) []int {
 	p.share = float32(room) / 5
-	h := slices.Clone(p.bounds)
+	h := make(ratioHeap, 0, len(p.list))
+	for i := range p.list {
+		if c := &p.list[i]; !p.shown(c) {
+			h = append(h, rated{p.ratio(c), i})
+		}
+	}
+	heap.Init(&h)
 	var picked []int
 	for misses := 0; len(h) > 0 && misses < maxMisses; {
 		top := &h[0]
 		c := &p.list[top.line]
-		if top.bound { // it is weighed as if nothing were picked yet
-			if p.shown(c) || p.tooLong(c) {
-				heap.Pop(&h)
-				continue
-			}
-			top.bound = false
-			top.ratio = p.gain(c, p.told, toldBefore) / p.cost(c, false)
-			heap.Fix(&h, 0)
-			continue
-		}
 		if now := p.ratio(c); now < top.ratio*0.999 && !p.picked[top.line] {
 			top.ratio = now
 			heap.Fix(&h, 0)
 			continue
 		}
 		best := heap.Pop(&h).(rated)
-		if p.picked[best.line] {
+		if p.picked[best.line] || p.tooLong(c) {
 			continue
 		}
 		if best.ratio <= leastRatio {
@@ -197,7 +184,7 @@ func (p *picker) pick(room int, size func(c *keyLine) int) []int {
 			p.open[group] = true
 			for _, k := range p.groups[group] {
 				if o := &p.list[k]; !p.shown(o) {
-					heap.Push(&h, rated{p.ratio(o), k, false})
+					heap.Push(&h, rated{p.ratio(o), k})
 				}
 			}
 		}
@@ -216,7 +203,7 @@ func (p *picker) take(c *keyLine, tokens int) {
 	p.taken[c.src] += float32(tokens)
 	for _, list := range [][]uint64{s.namesOf(c.line), s.wordsOf(c.line)} {
 		for _, h := range list {
-			p.told[h] |= toldByLine
+			p.told[h] = true
 		}
 	}
 }
@@ -225,7 +212,6 @@ func (p *picker) take(c *keyLine, tokens int) {
 type rated struct {
 	ratio float32
 	line  int
-	bound bool // it adds at most that, and was not weighed yet for this page
 }
 
 // ratioHeap has the best line on top.

@@ -1,7 +1,6 @@
 package page
 
 import (
-	"container/heap"
 	"math"
 
 	"github.com/pleat-dev/pleat/internal/text"
@@ -15,7 +14,6 @@ type pool struct {
 	root   string    // directory that all files of the sources are in
 	list   []keyLine // of equal lines the newest
 	groups [][]int   // places in the list by group
-	bounds ratioHeap // what each can add at most
 
 	// while it is filled:
 	in  *input
@@ -38,12 +36,6 @@ func (in *input) candidates() *pool {
 			p.addLines(k)
 		}
 	}
-	p.bounds = make(ratioHeap, len(p.list))
-	for i := range p.list {
-		c := &p.list[i]
-		p.bounds[i] = rated{p.gain(c, nil, 0) / p.cost(c, false), i, true}
-	}
-	heap.Init(&p.bounds)
 	p.root = commonRoot(func(yield func(string) bool) {
 		for i := 0; i < len(p.srcs) && yield(p.srcs[i].about); i++ {
 		}
