@@ -96,6 +96,13 @@ func indexClaude(l *Log) (*claudeIndex, error) {
 			l.info.Title = t
 		}
 	}
+	// A sub-agent that has a file of its own has nothing in it that is no sidechain.
+	if len(x.nodes) > 0 && !slices.ContainsFunc(x.nodes, func(n node) bool { return !n.side }) {
+		for at := range x.nodes {
+			x.nodes[at].side = false
+		}
+		l.info.Parent = l.info.SessionID
+	}
 	if x.linked {
 		x.walk(x.leaf())
 		x.bringBack()

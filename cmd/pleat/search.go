@@ -93,7 +93,7 @@ func (f *searchFlags) run(ctx context.Context, p *term.Console, args []string) (
 	case f.file != "":
 		err = f.inOne(ctx, p, j)
 	case f.session != "" || f.store.Path != "":
-		err = f.inStore(ctx, p, j, library.Options{})
+		err = f.inStore(ctx, p, j, library.Options{}, library.Info{})
 	default:
 		err = f.everywhere(ctx, p, j)
 	}
@@ -109,8 +109,8 @@ func (f *searchFlags) inOne(ctx context.Context, p *term.Console, j *searchJSON)
 	if err != nil {
 		return err
 	}
-	if f.session = info.StoreName(); f.session != "" {
-		return f.inStore(ctx, p, j, library.Options{})
+	if info.File == "" {
+		return f.inStore(ctx, p, j, library.Options{}, info)
 	}
 	s, found, err := sessionIn(ctx, p, info, f.src)
 	if err != nil {
@@ -135,30 +135,33 @@ func (f *searchFlags) everywhere(ctx context.Context, p *term.Console, j *search
 	if path, err := stores.Path(p, ""); err != nil || term.Missing(path) {
 		return f.inAll(ctx, p, j, o)
 	}
-	return f.inStore(ctx, p, j, o)
+	return f.inStore(ctx, p, j, o, library.Info{})
 }
 
-// inStore looks into the sessions of the store, or the one that is named, and into the others of a library.
-func (f *searchFlags) inStore(ctx context.Context, p *term.Console, j *searchJSON, o library.Options) error {
+// inStore looks into the sessions of the store, or the one that was found or is named, and into the others of a
+// library.
+func (f *searchFlags) inStore(
+	ctx context.Context, p *term.Console, j *searchJSON, o library.Options, info library.Info,
+) error {
 	st, err := stores.OpenToSearch(ctx, p, f.store)
 	if err != nil {
 		return err
 	}
 	defer st.Close()
-	if f.session == "" {
+	switch {
+	case f.session != "":
+		if info, err = stores.Find(ctx, p, st, f.store, f.session); err != nil {
+			return err
+		}
+	case f.file == "":
 		o.Store, o.Tenant = st, f.store.Tenant
 		return f.inAll(ctx, p, j, o)
 	}
-	info, err := stores.Find(ctx, p, st, f.store, f.session)
-	if err != nil {
-		return err
-	}
 	s, err := stores.Reopen(ctx, st, info.Key)
 	if err == nil {
-		all, _ := library.Conversations(ctx, st, "") // which only tell its name from others
+		about, _ := library.Described(ctx, st, info)
 		err = j.inSession(ctx, s, foundJSON{
-			Tenant: info.Key.Tenant, Session: info.Key.Session, Title: library.Described(ctx, st, info).Title,
-			Last: info.Used, name: library.NamesOf(all).Of(info.Key),
+			Tenant: info.Key.Tenant, Session: info.Key.Session, Title: about.Title, Last: info.Used, name: info.Name,
 		})
 	}
 	if err != nil {

@@ -85,14 +85,14 @@ func (f *unfoldFlags) run(ctx context.Context, p *term.Console, args []string) e
 	if err := f.check(); err != nil {
 		return term.UsageError("unfold: " + err.Error())
 	}
+	var one library.Info // to look in; zero: it is not known
 	if f.in != "" {
-		info, err := sessionfile.Find(ctx, p, f.Flags, f.in)
-		if err != nil {
+		var err error
+		if one, err = sessionfile.Find(ctx, p, f.Flags, f.in); err != nil {
 			return err
 		}
-		f.session = info.StoreName()
-		if f.session == "" {
-			return f.inFile(ctx, p, info)
+		if one.File != "" {
+			return f.inFile(ctx, p, one)
 		}
 	}
 	store, _, err := stores.OpenAs(ctx, p, f.Flags, stores.ReadOnly)
@@ -100,7 +100,7 @@ func (f *unfoldFlags) run(ctx context.Context, p *term.Console, args []string) e
 		return err
 	}
 	defer store.Close()
-	found, err := f.find(ctx, p, store)
+	found, err := f.find(ctx, p, store, one)
 	if err != nil {
 		return err
 	}
@@ -173,13 +173,16 @@ func (f *unfoldFlags) check() error {
 
 // find looks for a handle in the sessions of the store. Records of folds name their
 // handles, so sessions that folded it are found without opening the others.
-func (f *unfoldFlags) find(ctx context.Context, p *term.Console, st stores.Store) (found unfoldedJSON, err error) {
+func (f *unfoldFlags) find(
+	ctx context.Context, p *term.Console, st stores.Store, one library.Info,
+) (found unfoldedJSON, err error) {
 	var all []store.SessionInfo
-	if f.session == "" {
+	if f.session != "" {
+		one, err = stores.Find(ctx, p, st, f.Flags, f.session)
+	}
+	if f.session == "" && f.in == "" {
 		all, err = library.Stored(ctx, st, f.Tenant)
-	} else if one, failed := stores.Find(ctx, p, st, f.Flags, f.session); failed != nil {
-		err = failed
-	} else { // what it was folded in has handles of its own
+	} else if err == nil { // what it was folded in has handles of its own
 		all, err = library.Parts(ctx, st, one.Key)
 		all = append([]store.SessionInfo{one.Stored()}, all...)
 	}

@@ -224,12 +224,17 @@ func IsRehearsal(session string) bool { return strings.HasPrefix(session, "rehea
 // lastFirst puts rehearsals behind all else, as who has watched one goes on to their own work, and sub-agents.
 func lastFirst(newest []Info) {
 	played := func(i Info) int {
-		if i.Parent != "" || i.Agent == "" && IsRehearsal(i.Key.Session) {
+		if i.Parent != "" || isSubAgent(i) || i.Agent == "" && IsRehearsal(i.Key.Session) {
 			return 1
 		}
 		return 0
 	}
 	slices.SortStableFunc(newest, func(a, b Info) int { return played(a) - played(b) })
+}
+
+// isSubAgent reports whether the name of a file says so, which Claude Code kept for each of its sub-agents.
+func isSubAgent(i Info) bool {
+	return i.Agent == string(sessionlog.ClaudeCode) && strings.HasPrefix(filepath.Base(i.File), "agent-")
 }
 
 // within reports whether a folder is another or below it.

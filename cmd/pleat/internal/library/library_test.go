@@ -253,6 +253,20 @@ func TestList(t *testing.T) {
 	}
 }
 
+// A file that a sub-agent has to itself is its session, and not the last one.
+func TestSubAgentFile(t *testing.T) {
+	h := newHome(t)
+	main, later := h.put(".claude/projects/p/long.jsonl", three, day), day.Add(time.Hour)
+	agent := h.put(".claude/projects/p/agent-1.jsonl", said(strings.ReplaceAll(three, "false", "true"), later), later)
+	s, err := h.Find(t.Context(), h.find(agent))
+	if err != nil || s.Title != "Find the leak." || s.Parent != h.find(main) || len(h.texts(s.ID)) != 3 {
+		t.Errorf("%+v, %v", s, err)
+	}
+	if last, err := h.Resolve(t.Context(), library.Last); err != nil || last.File != main {
+		t.Errorf("last is %+v, %v", last, err)
+	}
+}
+
 func TestFind(t *testing.T) {
 	h := newHome(t)
 	file := h.put(".claude/projects/p/1f0c-77.jsonl", three, day)

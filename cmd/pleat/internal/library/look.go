@@ -134,24 +134,24 @@ func (s *Info) read(f file, d depth) ([]Spent, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := tally{id: s.ID}
+	t := Tally{ID: s.ID}
 	for rec, err := range log.Records() {
 		if err != nil {
 			return nil, err
 		}
-		if t.add(log, rec); d == glance && (t.first != "" || t.messages > 50) {
+		if t.Add(log, rec); d == glance && (t.First != "" || t.Messages > 50) {
 			break
 		}
 	}
 	info := log.Info()
-	s.Title, s.Project, s.Model, s.Parent = t.title(info), info.Dir, info.Model, f.beside(info.Parent)
+	s.Title, s.Project, s.Model, s.Parent = t.Title(info), info.Dir, info.Model, f.beside(info.Parent)
 	if d == glance {
 		return nil, nil
 	}
-	s.Messages, s.USD, s.Compacts = t.messages, t.cost(info), len(info.Compactions)
-	s.Requests = len(t.spent)
+	s.Messages, s.USD, s.Compacts = t.Messages, t.End(info), len(info.Compactions)
+	s.Requests = len(t.Spent)
 	if d < tokensToo {
-		return t.spent, nil
+		return t.Spent, nil
 	}
 	m, _ := model.DefaultModels().Lookup(info.Model)
 	counter := tokens.NewTokenizer(m, nil)
@@ -164,24 +164,25 @@ func (s *Info) read(f file, d depth) ([]Spent, error) {
 			s.Tokens += counter.CountMessage(rec.Message)
 		}
 	}
-	return t.spent, nil
+	return t.Spent, nil
 }
 
-// tally adds up what records say.
-type tally struct {
-	id       string // of the session
-	first    string // what a person typed first
-	messages int
-	last     time.Time // when something was said
-	spent    []Spent
+// Tally adds up what records say.
+type Tally struct {
+	ID       string // of the session
+	First    string // what a person typed first
+	Messages int
+	Last     time.Time // when something was said
+	Spent    []Spent
 }
 
 // aside reports whether a record is of a sub-agent or an abandoned branch: only what it cost counts.
 func aside(rec sessionlog.Record) bool { return rec.Sidechain || rec.Abandoned }
 
-func (t *tally) add(log *sessionlog.Log, rec sessionlog.Record) {
-	if rec.Time.After(t.last) {
-		t.last = rec.Time.UTC()
+// Add adds a record of a log.
+func (t *Tally) Add(log *sessionlog.Log, rec sessionlog.Record) {
+	if rec.Time.After(t.Last) {
+		t.Last = rec.Time.UTC()
 	}
 	if rec.Usage != nil && rec.Usage.Prompt()+rec.Usage.Output > 0 {
 		info := log.Info()
@@ -190,29 +191,24 @@ func (t *tally) add(log *sessionlog.Log, rec sessionlog.Record) {
 	if aside(rec) {
 		return
 	}
-	if t.messages++; t.first == "" {
+	if t.Messages++; t.First == "" {
 		if typed, ok := userwords.TypedText(rec.Message); ok {
-			t.first = text.OneLine(typed, titleBytes)
+			t.First = text.OneLine(typed, titleBytes)
 		}
 	}
 }
 
-func (t *tally) spend(r Request, dir string) {
+func (t *Tally) spend(r Request, dir string) {
 	usd, known := r.Cost()
-	t.spent = append(t.spent, Spent{Request: r, USD: usd, Unpriced: !known, ID: t.id, Dir: dir})
+	t.Spent = append(t.Spent, Spent{Request: r, USD: usd, Unpriced: !known, ID: t.ID, Dir: dir})
 }
 
-// Sum is what a log has only of all requests of a session. It counts as one, the newest.
-func Sum(info sessionlog.Info, newest time.Time) (r Request, ok bool) {
-	return Request{newest, info.Model, *cmp.Or(info.Used, &model.Usage{}), info.USD}, info.Used != nil || info.USD > 0
-}
-
-// cost is what the requests came to.
-func (t *tally) cost(info sessionlog.Info) (usd float64) {
-	if r, ok := Sum(info, t.last); ok {
-		t.spend(r, info.Dir)
+// End takes what the log has only of all requests: it counts as one, the newest. It returns what all of them came to.
+func (t *Tally) End(info sessionlog.Info) (usd float64) {
+	if info.Used != nil || info.USD > 0 {
+		t.spend(Request{t.Last, info.Model, *cmp.Or(info.Used, &model.Usage{}), info.USD}, info.Dir)
 	}
-	for _, s := range t.spent {
+	for _, s := range t.Spent {
 		usd += s.USD
 	}
 	return usd
@@ -220,14 +216,15 @@ func (t *tally) cost(info sessionlog.Info) (usd float64) {
 
 const titleBytes = 200
 
-func (t *tally) title(info sessionlog.Info) string {
-	return cmp.Or(text.OneLine(info.Title, titleBytes), t.first)
+// Title is the session's own, or what a person typed first.
+func (t *Tally) Title(info sessionlog.Info) string {
+	return cmp.Or(text.OneLine(info.Title, titleBytes), t.First)
 }
 
-// Described is what is known of a stored session without opening it.
-func Described(ctx context.Context, st Store, info Info) Info {
-	New(Options{Store: st}).lookStored(ctx, &info)
-	return info
+// Described is what is known of a stored session without opening it, and of its requests.
+func Described(ctx context.Context, st Store, info Info) (Info, []Spent) {
+	spent := New(Options{Store: st}).lookStored(ctx, &info)
+	return info, spent
 }
 
 // lookStored finds out what a session is that no agent left a file of.

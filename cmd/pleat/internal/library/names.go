@@ -180,7 +180,9 @@ func (l *Library) FindStored(ctx context.Context, name string) (Info, error) {
 	}
 	names := NamesOf(list)
 	s, err := only(list, name, func(i store.SessionInfo) string { return names.Full(i.Key) }, has, begins)
-	return storedInfo(l.storedID(s.Key), s), err
+	info := storedInfo(l.storedID(s.Key), s)
+	info.Name = names.Of(s.Key)
+	return info, err
 }
 
 func withTenant(key store.SessionKey) string { return key.Tenant + "/" + key.Session }

@@ -213,7 +213,7 @@ type bringing struct {
 	still bool // nobody has written to the file lately
 
 	messages []transcript.Message
-	tally    tally
+	tally    Tally
 	info     sessionlog.Info
 }
 
@@ -245,9 +245,9 @@ func (b *bringing) run(ctx context.Context) (mark, error) {
 		return mark{}, err
 	}
 	m.Session, m.Held, m.Count = s.Key().Session, held, len(b.messages)
-	m.Title, m.Project, m.Model, m.Bytes = b.tally.title(b.info), b.info.Dir, b.info.Model, b.file.size
+	m.Title, m.Project, m.Model, m.Bytes = b.tally.Title(b.info), b.info.Dir, b.info.Model, b.file.size
 	m.Parent = b.file.beside(b.info.Parent)
-	m.Tokens, m.Counted, m.USD, m.Last = s.Tokens(0, s.Len()), false, b.tally.cost(b.info), b.tally.last
+	m.Tokens, m.Counted, m.USD, m.Last = s.Tokens(0, s.Len()), false, b.tally.End(b.info), b.tally.Last
 	if !b.file.whole { // else whoever named the file waits, and an estimate does
 		m.Tokens, m.Counted = b.count(m), true
 	}
@@ -290,11 +290,11 @@ func (b *bringing) read(ctx context.Context) (held bool, err error) {
 			return false, err
 		}
 		if aside(rec) {
-			b.tally.add(log, rec)
+			b.tally.Add(log, rec)
 			continue
 		}
 		if len(b.messages) > 0 {
-			b.tally.add(log, last)
+			b.tally.Add(log, last)
 		}
 		b.messages, last = append(b.messages, rec.Message), rec
 	}
@@ -303,7 +303,7 @@ func (b *bringing) read(ctx context.Context) (held bool, err error) {
 		b.messages = b.messages[:n-1]
 		return true, nil
 	}
-	b.tally.add(log, last)
+	b.tally.Add(log, last)
 	return false, nil
 }
 

@@ -211,14 +211,6 @@ func storedInfo(id string, s store.SessionInfo) Info {
 // Stored is what the store says of a session that it has.
 func (i Info) Stored() store.SessionInfo { return i.stored }
 
-// StoreName is the name by which [Library.FindStored] finds a session that only the store has; "": it is in a file.
-func (i Info) StoreName() string {
-	if i.File != "" {
-		return ""
-	}
-	return withTenant(i.Key)
-}
-
 func (i Info) isStored() bool { return i.stored.Key != store.SessionKey{} }
 
 // isBeside tells what is no session from what is: a proxy's bill, and forks for handoffs.

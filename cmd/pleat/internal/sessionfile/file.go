@@ -15,7 +15,6 @@ import (
 	"iter"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/library"
@@ -26,7 +25,6 @@ import (
 	"github.com/pleat-dev/pleat/sessionlog"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
-	"github.com/pleat-dev/pleat/userwords"
 	"github.com/spf13/pflag"
 )
 
@@ -58,16 +56,15 @@ type File struct {
 	hash   hash.Hash // of the whole file
 	Info   sessionlog.Info
 	Count  int                 // of messages
-	said   time.Time           // the newest of them; zero: the file does not tell
+	tally  library.Tally       // of all records, also of those that are no messages
 	kept   []sessionlog.Record // all of them; nil if the file is large and has to be read again
 	Model  model.Model
 	known  bool             // the model is in the table
 	of     store.SessionKey // the session that it is, if it is one of the store
 	home   string           // in which a file may be listed
 
-	sidechains bool              // they are messages
-	apart      []library.Request // of what is no message: of sub-agents and abandoned branches
-	first      prompt            // whose size is known
+	sidechains bool   // they are messages
+	first      prompt // whose size is known
 	newest     prompt
 
 	counted string // the name of the model that tokens are counted for
@@ -167,7 +164,7 @@ func (f *File) read(ctx context.Context, p *term.Console, flags Flags) error {
 	collectFor(p, f.size)
 	tell := p.Progress()
 	defer tell.Done()
-	placed, begins := 0, ""
+	placed := 0
 	place := func() {
 		for all := f.log.Info().Compactions; placed < len(all); placed++ {
 			all[placed].At = f.Count // what is left out does not count
@@ -180,19 +177,9 @@ func (f *File) read(ctx context.Context, p *term.Console, flags Flags) error {
 		if err != nil {
 			return f.explain(err)
 		}
-		if rec.Time.After(f.said) {
-			f.said = rec.Time.UTC()
-		}
 		place()
-		if f.leavesOut(rec) {
-			if u := rec.Usage; u != nil {
-				f.apart = append(f.apart, library.Request{Model: cmp.Or(rec.Model, f.log.Info().Model), Usage: *u})
-			}
+		if f.tally.Add(f.log, rec); f.leavesOut(rec) {
 			continue
-		}
-		if begins == "" { // as lists have it
-			typed, _ := userwords.TypedText(rec.Message)
-			begins = term.Clip(term.OneLine(typed), 200)
 		}
 		f.asked(rec.Usage, f.Count)
 		if f.Count++; f.size <= keptFile {
@@ -203,7 +190,8 @@ func (f *File) read(ctx context.Context, p *term.Console, flags Flags) error {
 	place()
 	holdTo(p, f.size, f.Count)
 	f.Info = f.log.Info()
-	if f.Info.Title = cmp.Or(f.Info.Title, begins); f.Count == 0 {
+	f.Info.Title = f.tally.Title(f.Info) // as lists have it
+	if f.tally.End(f.Info); f.Count == 0 {
 		return fmt.Errorf("read %s: a %s file without messages", f.Name, f.Info.Format)
 	}
 	if told = true; skipped > maxDamage && !flags.Strict {

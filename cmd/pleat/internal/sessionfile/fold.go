@@ -122,7 +122,7 @@ func (f *File) Fold(ctx context.Context, tell *term.Progress, store store.Store,
 	if c := &r.Report.Cache; c.Removed > 0 { // of the epoch; what was spilled before it is not sent either
 		c.Removed = max(min(r.Report.Whole, r.sent())-r.Tokens().After, 0)
 	}
-	return r, library.MarkMade(ctx, r.Session, f.said, f.counted, f.Model.Tokenizer)
+	return r, library.MarkMade(ctx, r.Session, f.tally.Last, f.counted, f.Model.Tokenizer)
 }
 
 // sent is how many tokens the messages of the session's newest request had, if a provider reported that: the agent may

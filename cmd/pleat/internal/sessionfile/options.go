@@ -1,17 +1,20 @@
 package sessionfile
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
 	"runtime/debug"
 	"strings"
 
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/models"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/policy"
 	"github.com/pleat-dev/pleat/store"
+	"github.com/spf13/pflag"
 )
 
 // PolicyUsage is the help of --policy.
@@ -81,4 +84,25 @@ func (f *File) Scratch(ctx context.Context) (st store.Store, drop func() error, 
 		return store.NewMemory(), func() error { return nil }, nil
 	}
 	return stores.Temporary(ctx)
+}
+
+// Digests are the flags that say which model writes digests.
+type Digests struct {
+	Name   string
+	output term.TokenCount
+}
+
+// Declare declares the flags.
+func (d *Digests) Declare(fs *pflag.FlagSet) {
+	fs.StringVar(&d.Name, "digest-model", "", "let `MODEL` write the digests; none: code writes them")
+	fs.Var(&d.output, "digest-output", "MODEL may write `N` tokens at once, where neither table nor server says how many")
+}
+
+// Open makes the client; without a model none, and no error.
+func (d *Digests) Open(ctx context.Context, env func(string) string) (c models.Client, err error) {
+	if d.Name != "" && d.Name != "none" {
+		c, err = models.Open(ctx, d.Name, env)
+		c.Model.MaxOutput = cmp.Or(c.Model.MaxOutput, int(d.output))
+	}
+	return c, err
 }

@@ -27,7 +27,6 @@ func Overview(f *File, most int, tell *term.Progress) (*overviewJSON, error) {
 		count:  tokens.NewTokenizer(f.Model, nil),
 		kinds:  make(map[string]*Share),
 		tools:  make(map[string]*toolShare),
-		calls:  make(map[string]int),
 		f:      f,
 		most:   most,
 		ledger: &ledger.Ledger{},
@@ -65,12 +64,12 @@ func Overview(f *File, most int, tell *term.Progress) (*overviewJSON, error) {
 	if f.view != nil { // as the numbers below add up
 		f.view.Whole = b.o.Tokens.All + b.gauge.Head
 	}
-	for _, r := range f.apart {
-		b.spend(r)
+	for _, r := range f.tally.Spent {
+		if b.o.Recorded += r.USD; r.Unpriced {
+			b.o.unpriced++
+		}
 	}
-	if r, ok := library.Sum(f.Info, f.said); ok {
-		b.spend(r)
-	}
+	b.o.USD += b.o.Recorded
 	b.finish()
 	return b.o, nil
 }
@@ -82,7 +81,6 @@ type overviewBuilder struct {
 	count  *tokens.Tokenizer
 	kinds  map[string]*Share
 	tools  map[string]*toolShare
-	calls  map[string]int // number in the ledger by id
 	ledger *ledger.Ledger
 
 	gauge    library.Gauge
@@ -165,24 +163,14 @@ func (b *overviewBuilder) usage(rec sessionlog.Record) {
 	}
 	u := *rec.Usage
 	b.hidden += max(u.Reasoning-b.thought, 0)
-	r := library.Request{Model: cmp.Or(rec.Model, b.f.Info.Model), Usage: u}
-	usd := b.spend(r)
 	if b.f.Info.Format == sessionlog.ClaudeCode && u.Output < (b.answered-b.thought)/2 {
+		r := library.Request{Model: cmp.Or(rec.Model, b.f.Info.Model), Usage: u}
+		counted, _ := r.Cost()
 		r.Usage.Output = b.answered
 		more, _ := r.Cost()
-		b.o.USD += more - usd
+		b.o.USD += more - counted
 	}
 	b.thought, b.answered = 0, 0
-}
-
-// spend adds what a request cost, and returns that.
-func (b *overviewBuilder) spend(r library.Request) float64 {
-	usd, known := r.Cost()
-	b.o.USD, b.o.Recorded = b.o.USD+usd, b.o.Recorded+usd
-	if !known && !library.IsRehearsal(b.f.of.Session) {
-		b.o.unpriced++
-	}
-	return usd
 }
 
 func (b *overviewBuilder) times(t time.Time) {
@@ -217,19 +205,14 @@ func (b *overviewBuilder) block(ref transcript.BlockRef, m transcript.Message, b
 	case transcript.ToolCall:
 		facts := toolcall.DescribeCall(blk)
 		b.ledger.Call(ref, blk.ID, facts)
-		b.calls[strings.Clone(blk.ID)] = b.ledger.Len()
 		b.tool(blk.Name, tokens, 0).Calls++
 		what = blk.Name + " " + facts.Args
 	case transcript.ToolResult:
-		var facts toolcall.CallFacts
-		n, known := b.calls[blk.CallID]
-		if known {
-			facts = b.ledger.Entry(n).CallFacts
-		}
-		result := toolcall.DescribeResult(facts, blk)
-		b.ledger.Result(ref, blk.CallID, result)
 		what = "answers no call"
-		if known {
+		if n := b.ledger.Waiting(blk.CallID); n > 0 {
+			facts := b.ledger.Entry(n).CallFacts
+			result := toolcall.DescribeResult(facts, blk)
+			b.ledger.Result(ref, blk.CallID, result)
 			what = facts.Tool + " " + facts.Args
 			if t := b.tool(facts.Tool, tokens, tokens); result.Outcome == toolcall.Failed {
 				t.Failed++

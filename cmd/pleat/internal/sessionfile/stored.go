@@ -32,7 +32,7 @@ func (f *File) readStored(ctx context.Context, p *term.Console, flags *stores.Fl
 		Format: stored, SessionID: f.of.Session, Title: about.Title, Dir: about.Project, Model: about.Model,
 		Window: about.Budget.Window,
 	}
-	f.head, f.said, f.scaled = about.Head, about.Used, s.Look.Model
+	f.head, f.tally, f.scaled = about.Head, library.Tally{Last: about.Used, Spent: s.Spent}, s.Look.Model
 	report := library.Report(s.Session)
 	f.view = &seenJSON{
 		Whole: report.Whole, Tokens: int(report.Snapshot.Tokens), Folds: len(report.Folds),

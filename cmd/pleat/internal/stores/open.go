@@ -345,11 +345,12 @@ func Reopen(ctx context.Context, store store.Store, key store.SessionKey) (*plea
 	return pleat.OpenSession(ctx, store, key, library.Roughly())
 }
 
-// Opened is a stored session that is looked at, the store that has it, and what is known of it.
+// Opened is a stored session that is looked at, the store that has it, and what is known of it and its requests.
 type Opened struct {
 	*pleat.Session
 	Store Store
 	About library.Info
+	Spent []library.Spent
 	Look  pleat.Options // its model counts the tokens as the provider does
 }
 
@@ -361,7 +362,7 @@ func OpenSession(ctx context.Context, p *term.Console, f *Flags, info library.In
 	if o.Store, _, err = OpenAs(ctx, p, cmp.Or(f, &Flags{}), ReadOnly); err != nil {
 		return o, err
 	}
-	o.About = library.Described(ctx, o.Store, info)
+	o.About, o.Spent = library.Described(ctx, o.Store, info)
 	o.Look = o.About.Look()
 	if o.Session, err = pleat.OpenSession(ctx, o.Store, info.Key, &o.Look); err == nil {
 		o.Look.Model, err = library.Scaled(ctx, o.Session, o.Look.Model)
