@@ -20,7 +20,6 @@ type Memory struct {
 	mu       sync.RWMutex
 	closed   bool
 	sessions map[SessionKey]*memSession
-	bodies   map[memBody][]byte
 	labels   map[memLabel][]memPlace
 	claims   map[memWork]*memClaim
 	appends  uint64 // counts entries over all sessions: their order in time
@@ -30,16 +29,12 @@ type Memory struct {
 // taken under the lock can be read without it.
 type memSession struct {
 	entries []Entry
-	bodies  map[transcript.Hash]bool
+	bodies  map[transcript.Hash][]byte
 	newest  uint64 // value of appends at the newest entry
 	index   *memIndex
 }
 
 type (
-	memBody struct {
-		tenant string
-		hash   transcript.Hash
-	}
 	memLabel struct {
 		tenant string
 		kind   EntryKind
@@ -65,7 +60,6 @@ var (
 func NewMemory() *Memory {
 	return &Memory{
 		sessions: make(map[SessionKey]*memSession),
-		bodies:   make(map[memBody][]byte),
 		labels:   make(map[memLabel][]memPlace),
 		claims:   make(map[memWork]*memClaim),
 	}
@@ -105,7 +99,7 @@ func (m *Memory) Append(ctx context.Context, key SessionKey, last uint64, entrie
 		return head, nil
 	}
 	if s == nil {
-		s = &memSession{bodies: make(map[transcript.Hash]bool), index: &memIndex{postings: make(map[string][]posting)}}
+		s = &memSession{bodies: make(map[transcript.Hash][]byte), index: &memIndex{postings: make(map[string][]posting)}}
 		m.sessions[key] = s
 	}
 	for _, e := range prepared {
@@ -119,10 +113,7 @@ func (m *Memory) add(s *memSession, key SessionKey, e Entry) {
 	m.appends++
 	s.newest = m.appends
 	if e.BodySize > 0 {
-		s.bodies[e.BodyHash] = true
-		if e.Body != nil { // a copy for a fork comes without
-			m.bodies[memBody{key.Tenant, e.BodyHash}] = e.Body
-		}
+		s.bodies[e.BodyHash] = e.Body
 		e.Body = nil
 	}
 	if e.Label != "" {
@@ -130,7 +121,7 @@ func (m *Memory) add(s *memSession, key SessionKey, e Entry) {
 		m.labels[at] = append(m.labels[at], memPlace{s, key, e.Seq})
 	}
 	if e.Text != "" {
-		s.index.pending = append(s.index.pending, memText{e.Seq, e.Text})
+		s.index.texts = append(s.index.texts, memText{e.Seq, e.Text})
 		e.Text = ""
 	}
 	s.entries = append(s.entries, e)
@@ -170,9 +161,9 @@ func (m *Memory) Fork(
 		if err != nil {
 			return err
 		}
-		entries[i].Data = cloneBytes(d)
+		entries[i].Data, entries[i].Body = cloneBytes(d), source.bodies[e.BodyHash]
 	}
-	s := &memSession{bodies: make(map[transcript.Hash]bool), index: source.index.upTo(upTo)}
+	s := &memSession{bodies: make(map[transcript.Hash][]byte), index: source.index.upTo(upTo)}
 	m.sessions[to] = s
 	for _, e := range entries {
 		m.add(s, to, e)
@@ -223,11 +214,13 @@ func (m *Memory) Shared(ctx context.Context, key SessionKey, hash transcript.Has
 	if err := m.usable(ctx); err != nil {
 		return nil, fmt.Errorf("read body %v of session %q: %w", hash, key, err)
 	}
-	s := m.sessions[key]
-	if s == nil || !s.bodies[hash] {
+	var body []byte
+	if s := m.sessions[key]; s != nil {
+		body = s.bodies[hash]
+	}
+	if body == nil {
 		return nil, fmt.Errorf("read body %v of session %q: %w", hash, key, ErrNotFound)
 	}
-	body := m.bodies[memBody{key.Tenant, hash}]
 	if transcript.HashOf(body) != hash {
 		return nil, fmt.Errorf("read body %v of session %q: %w", hash, key, ErrCorrupt)
 	}
@@ -262,7 +255,7 @@ func (m *Memory) Close() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.closed = true
-	m.sessions, m.bodies, m.labels = nil, nil, nil
+	m.sessions, m.labels = nil, nil
 	return nil
 }
 

@@ -61,15 +61,6 @@ func (m *Memory) Forget(ctx context.Context, key SessionKey) error {
 		return fmt.Errorf("forget session %q: %w", key, ErrNotFound)
 	}
 	delete(m.sessions, key)
-	for hash := range gone.bodies {
-		shared := false
-		for other, s := range m.sessions {
-			shared = shared || other.Tenant == key.Tenant && s.bodies[hash]
-		}
-		if !shared {
-			delete(m.bodies, memBody{key.Tenant, hash})
-		}
-	}
 	for _, e := range gone.entries {
 		at := memLabel{key.Tenant, e.Kind, e.Label}
 		left := slices.DeleteFunc(m.labels[at], func(p memPlace) bool { return p.session == gone })
@@ -91,7 +82,7 @@ func (m *Memory) Verify(ctx context.Context) iter.Seq2[Damage, error] {
 		var damage []Damage
 		for key, s := range m.sessions {
 			for _, e := range s.entries {
-				if e.BodySize > 0 && transcript.HashOf(m.bodies[memBody{key.Tenant, e.BodyHash}]) != e.BodyHash {
+				if e.BodySize > 0 && transcript.HashOf(s.bodies[e.BodyHash]) != e.BodyHash {
 					what := fmt.Sprintf("body %v does not have its hash", e.BodyHash)
 					damage = append(damage, Damage{Key: key, Seq: e.Seq, What: what})
 				}

@@ -15,7 +15,8 @@ import (
 // Texts are indexed by the first search after they were appended.
 type memIndex struct {
 	mu       sync.Mutex // taken after Memory.mu, for indexing
-	pending  []memText
+	texts    []memText
+	done     int // texts that are indexed
 	places   []Hit
 	lengths  []int // words of each place
 	total    int   // words of all places
@@ -45,10 +46,9 @@ func (m *Memory) Search(ctx context.Context, key SessionKey, query string, limit
 	}
 	s.index.mu.Lock()
 	defer s.index.mu.Unlock()
-	for _, t := range s.index.pending {
-		s.index.add(t)
+	for ; s.index.done < len(s.index.texts); s.index.done++ {
+		s.index.add(s.index.texts[s.index.done])
 	}
-	s.index.pending = nil
 	return s.index.search(query, limit), nil
 }
 
@@ -87,25 +87,10 @@ func (x *memIndex) add(t memText) {
 	}
 }
 
-// upTo returns the index of the entries up to a number. Places, texts and postings are in
-// the order of the entries, and only ever appended to.
+// upTo returns an index of the entries up to a number.
 func (x *memIndex) upTo(seq uint64) *memIndex {
-	n := sort.Search(len(x.places), func(i int) bool { return x.places[i].Seq > seq })
-	waiting := sort.Search(len(x.pending), func(i int) bool { return x.pending[i].seq > seq })
-	out := &memIndex{
-		pending: slices.Clip(x.pending[:waiting]),
-		places:  slices.Clip(x.places[:n]), lengths: slices.Clip(x.lengths[:n]),
-		postings: make(map[string][]posting),
-	}
-	for _, length := range out.lengths {
-		out.total += length
-	}
-	for word, list := range x.postings {
-		if k := sort.Search(len(list), func(i int) bool { return list[i].place >= n }); k > 0 {
-			out.postings[word] = slices.Clip(list[:k])
-		}
-	}
-	return out
+	n := sort.Search(len(x.texts), func(i int) bool { return x.texts[i].seq > seq })
+	return &memIndex{texts: slices.Clip(x.texts[:n]), postings: make(map[string][]posting)}
 }
 
 // search ranks the places that have a word of the query.

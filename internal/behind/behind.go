@@ -3,6 +3,7 @@ package behind
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -55,31 +56,6 @@ const (
 	// mostBytes is the size from which Append waits for the batch to be written.
 	mostBytes = 8 << 20
 )
-
-// Whole returns the store as one that can also search and claim, if the one behind it can.
-func (b *Store) Whole() store.Store {
-	s, searches := b.Store.(store.Searcher)
-	c, claims := b.Store.(store.Claimer)
-	switch {
-	case searches && claims:
-		return struct {
-			*Store
-			searchBehind
-			store.Claimer
-		}{b, searchBehind{b, s}, c}
-	case searches:
-		return struct {
-			*Store
-			searchBehind
-		}{b, searchBehind{b, s}}
-	case claims:
-		return struct {
-			*Store
-			store.Claimer
-		}{b, c}
-	}
-	return b
-}
 
 // Waits reports whether an entry may be written after the request was sent.
 func Waits(e store.Entry) bool {
@@ -212,15 +188,24 @@ func (b *Store) Body(ctx context.Context, key store.SessionKey, hash transcript.
 	return b.Store.Body(ctx, key, hash)
 }
 
-// searchBehind searches once everything is written.
-type searchBehind struct {
-	b *Store
-	s store.Searcher
-}
-
-func (s searchBehind) Search(ctx context.Context, key store.SessionKey, query string, limit int) ([]store.Hit, error) {
-	if err := s.b.Wait(ctx); err != nil {
+// Search implements [store.Searcher], also over a store that cannot: then the error is [errors.ErrUnsupported].
+func (b *Store) Search(ctx context.Context, key store.SessionKey, query string, limit int) ([]store.Hit, error) {
+	s, ok := b.Store.(store.Searcher)
+	if !ok {
+		return nil, errors.ErrUnsupported
+	}
+	if err := b.Wait(ctx); err != nil {
 		return nil, err
 	}
-	return s.s.Search(ctx, key, query, limit)
+	return s.Search(ctx, key, query, limit)
+}
+
+// Claim implements [store.Claimer]. Over a store that cannot, everybody gets what they claim.
+func (b *Store) Claim(
+	ctx context.Context, key store.SessionKey, what string, ttl time.Duration,
+) (release func(context.Context) error, ok bool, err error) {
+	if c, ok := b.Store.(store.Claimer); ok {
+		return c.Claim(ctx, key, what, ttl)
+	}
+	return func(context.Context) error { return nil }, true, nil
 }

@@ -83,43 +83,16 @@ func TestBatches(t *testing.T) {
 	}
 }
 
-// claimer is a store that can claim and not search.
-type claimer struct {
-	store.Store
-	store.Claimer
-}
-
-// searcher is a store that can search and not claim.
-type searcher struct {
-	store.Store
-	store.Searcher
-}
-
-// Whole can search and claim where the store behind it can.
-func TestWhole(t *testing.T) {
-	m := store.NewMemory()
-	for name, tt := range map[string]struct {
-		st               store.Store
-		searches, claims bool
-	}{
-		"all":      {m, true, true},
-		"searcher": {searcher{m, m}, true, false},
-		"claimer":  {claimer{m, m}, false, true},
-		"neither":  {struct{ store.Store }{m}, false, false},
-	} {
-		whole := behind.New(tt.st, func(f func()) { f() }, nil).Whole()
-		if _, ok := whole.(store.Searcher); ok != tt.searches {
-			t.Errorf("%s: searches %t, want %t", name, ok, tt.searches)
-		}
-		c, ok := whole.(store.Claimer)
-		if ok != tt.claims {
-			t.Errorf("%s: claims %t, want %t", name, ok, tt.claims)
-		}
-		if !ok {
-			continue
-		}
-		if _, ok, err := c.Claim(t.Context(), store.SessionKey{Session: name}, "digest", time.Hour); err != nil || !ok {
-			t.Errorf("%s: Claim: %t, %v", name, ok, err)
+// Over a store that can neither search nor claim, a search says so, and claims are given.
+func TestUnable(t *testing.T) {
+	b := behind.New(struct{ store.Store }{store.NewMemory()}, func(f func()) { f() }, nil)
+	if _, err := b.Search(t.Context(), store.SessionKey{}, "word", 1); !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("Search: %v, want ErrUnsupported", err)
+	}
+	for range 2 {
+		release, ok, err := b.Claim(t.Context(), store.SessionKey{}, "digest", time.Hour)
+		if err != nil || !ok || release(t.Context()) != nil {
+			t.Errorf("Claim: %t, %v", ok, err)
 		}
 	}
 }
@@ -129,11 +102,11 @@ func TestSearchWaits(t *testing.T) {
 	key := store.SessionKey{Session: "s"}
 	var work sync.WaitGroup
 	defer work.Wait()
-	whole := behind.New(store.NewMemory(), work.Go, func(err error) { t.Error(err) }).Whole()
-	if _, err := whole.Append(t.Context(), key, 0, store.Entry{Kind: store.EntryMessage, Text: "a needle"}); err != nil {
+	b := behind.New(store.NewMemory(), work.Go, func(err error) { t.Error(err) })
+	if _, err := b.Append(t.Context(), key, 0, store.Entry{Kind: store.EntryMessage, Text: "a needle"}); err != nil {
 		t.Fatal(err)
 	}
-	if hits, err := whole.(store.Searcher).Search(t.Context(), key, "needle", 1); err != nil || len(hits) != 1 {
+	if hits, err := b.Search(t.Context(), key, "needle", 1); err != nil || len(hits) != 1 {
 		t.Errorf("found %v, %v", hits, err)
 	}
 }

@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -214,56 +213,11 @@ func (c *Cluster) Start() error {
 	}
 }
 
-// Kill ends the server and all its processes with SIGKILL, as a crash would. The
-// postmaster is stopped first, so that it starts no more of them meanwhile.
+// Kill ends the server and all its processes at once, in the middle of what they do. The next start recovers, as
+// after a crash.
 func (c *Cluster) Kill() {
-	postmaster := c.server.Process.Pid
-	_ = syscall.Kill(postmaster, syscall.SIGSTOP)
-	for s := state(postmaster); s != "" && s != "T"; s = state(postmaster) { // without /proc, not at all
-		time.Sleep(time.Millisecond)
-	}
-	pids := children(postmaster)
-	_ = syscall.Kill(postmaster, syscall.SIGKILL)
-	for _, pid := range pids {
-		_ = syscall.Kill(pid, syscall.SIGKILL)
-	}
+	_ = c.server.Process.Signal(syscall.SIGQUIT)
 	<-c.ended
-	for _, pid := range pids { // until they are gone, their memory is in use
-		for state(pid) != "" {
-			time.Sleep(time.Millisecond)
-		}
-	}
-	_ = os.Remove(filepath.Join(c.data(), "postmaster.pid"))
-}
-
-// state is the letter of a process's state, empty if it is gone.
-func state(pid int) string {
-	s := stat(fmt.Sprintf("/proc/%d/stat", pid))[0]
-	if s == "Z" || s == "X" {
-		return ""
-	}
-	return s
-}
-
-// stat reads the state of a process and the number of its parent; they are empty if it is gone.
-func stat(name string) (fields [2]string) {
-	text, _ := os.ReadFile(name)
-	copy(fields[:], strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:])))
-	return fields
-}
-
-// children lists the processes of a server. Where that cannot be found out, they end by
-// themselves when they notice that the postmaster is gone.
-func children(parent int) []int {
-	var pids []int
-	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
-	for _, name := range stats {
-		if stat(name)[1] == strconv.Itoa(parent) {
-			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(name)))
-			pids = append(pids, pid)
-		}
-	}
-	return pids
 }
 
 // remove stops the server and deletes everything.

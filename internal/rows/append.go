@@ -59,9 +59,6 @@ func (r *Record) OwnText() bool { return !r.TextHash.IsZero() && r.TextHash != r
 func (c Calls) Append(ctx context.Context, key store.SessionKey, last uint64, entries ...store.Entry) (uint64, error) {
 	var head uint64
 	err := c.b.doWriting(ctx, func() (err error) {
-		if err := c.b.fits(ctx); err != nil {
-			return err
-		}
 		drafts := make([]Draft, len(entries))
 		for i, e := range entries {
 			if e.Kind == "" {

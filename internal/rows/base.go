@@ -52,8 +52,6 @@ type Tables interface {
 
 	// Read runs one of the [Pages]. It is a call of its own and may take long.
 	Read(ctx context.Context, read func(List) error, query string, args ...any) error
-	// Owner is what stands for a tenant in the table of bodies.
-	Owner(tenant string) any
 	// CheckText reads the text of an entry, as a call of its own.
 	CheckText(ctx context.Context, x *Session, r *Record) error
 }
@@ -67,9 +65,7 @@ type Base struct {
 	Keys     Keys // encrypt bodies, data and labels; then nothing is indexed
 	Pages    Pages
 
-	tables  Tables
-	mayAdd  sync.Mutex // guards checked
-	checked bool       // the key fits what the store has
+	tables Tables
 
 	mu       sync.Mutex // guards closed and the growth of work
 	closed   bool

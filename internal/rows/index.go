@@ -1,6 +1,7 @@
 package rows
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -38,74 +39,45 @@ func ReadJob(row Scanner) (job Job, err error) {
 	return job, err
 }
 
-// LongText is a text that is indexed in several steps.
-type LongText struct {
-	entry int64
-	seq   uint64
-	done  int // number of windows returned so far
-	next  func() (search.Window, bool)
-	stop  func()
-}
-
-// OpenText opens a job's text at the first window that is not indexed.
-func OpenText(job *Job, seq uint64, text string) *LongText {
-	t := &LongText{entry: job.Entry, seq: seq}
-	t.next, t.stop = iter.Pull(search.Windows(text))
-	for ; t.done < job.Done; t.done++ {
-		if _, ok := t.next(); !ok {
-			break
-		}
-	}
-	return t
-}
-
-// At reports whether the text is open where the job goes on.
-func (t *LongText) At(job *Job) bool { return t != nil && t.entry == job.Entry && t.done == job.Done }
-
-// Close releases the text.
-func (t *LongText) Close() {
-	if t != nil {
-		t.stop()
-	}
-}
-
-// Cut takes the next windows of the jobs' texts, about limit bytes of them, and returns the
-// jobs that got some. Open returns the text of a job; words writes the words of a window
-// as the store does. A text that cannot be read is skipped for good: Verify reports it.
+// Cut yields what is next of the jobs' texts, about limit bytes of text at a time, as the jobs that have some of
+// it. Read returns the number of a job's entry and its text; words writes the words of a window as the store does.
+// A text that cannot be read is skipped for good: Verify reports it.
 func (b *Base) Cut(
 	ctx context.Context, jobs []Job, limit int,
-	open func(job *Job) (*LongText, error), words func(prefix, text string) (string, int),
-) ([]Job, error) {
-	for i := range jobs {
-		job := &jobs[i]
-		if limit <= 0 || ctx.Err() != nil {
-			return jobs[:i], nil
-		}
-		t, err := open(job)
-		if corrupt := errors.Is(err, store.ErrCorrupt); corrupt || errors.Is(err, sql.ErrNoRows) {
-			if corrupt {
+	read func(job *Job) (seq uint64, text string, err error), words func(prefix, text string) (string, int),
+) iter.Seq2[[]Job, error] {
+	return func(yield func([]Job, error) bool) {
+		var some []Job
+		left := limit
+		for _, job := range jobs {
+			seq, text, err := read(&job)
+			if errors.Is(err, store.ErrCorrupt) {
 				b.Log.Error("text cannot be indexed", "err", err)
+			} else if err = cmp.Or(err, ctx.Err()); err != nil && !errors.Is(err, sql.ErrNoRows) {
+				yield(nil, err)
+				return
+			}
+			prefix, n := WordPrefix(job.Session), 0
+			for w := range search.Windows(text) {
+				if n++; n <= job.Done {
+					continue
+				}
+				if left <= 0 {
+					if !yield(append(some, job), nil) {
+						return
+					}
+					job.Done, job.Places, some, left = n-1, nil, nil, limit
+				}
+				left -= len(w.Text)
+				p := Place{Hit: store.Hit{Seq: seq, From: w.From, To: w.To, Start: w.Start, End: w.End}}
+				p.Words, p.Count = words(prefix, w.Text)
+				job.Places = append(job.Places, p)
 			}
 			job.Finished = true
-			continue
+			some = append(some, job)
 		}
-		if err != nil {
-			return nil, err
-		}
-		prefix := WordPrefix(job.Session)
-		for ; limit > 0; t.done++ {
-			w, ok := t.next()
-			if !ok {
-				job.Finished = true
-				break
-			}
-			limit -= len(w.Text)
-			p := Place{Hit: store.Hit{Seq: t.seq, From: w.From, To: w.To, Start: w.Start, End: w.End}}
-			p.Words, p.Count = words(prefix, w.Text)
-			job.Places = append(job.Places, p)
-		}
+		yield(some, nil)
 	}
-	return jobs, nil
 }
 
 func (b *Base) index(ctx context.Context, x *Session) (err error) {

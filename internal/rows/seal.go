@@ -2,7 +2,6 @@ package rows
 
 import (
 	"bytes"
-	"context"
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/sha256"
@@ -86,32 +85,6 @@ func (k Keys) of(data []byte) (key, error) {
 		"%w with a key that is not given: the one given may be wrong, or not the only one needed", ErrKey)
 }
 
-// Fits returns an error if the newest things in the store, which are the rows of [Pages].Newest, were
-// encrypted with a key that is not given: what was added would be readable, or lost with a mistyped key.
-func (b *Base) Fits(list List) error {
-	for row, err := range list {
-		var codec int
-		var data []byte
-		if err == nil {
-			err = row.Scan(&codec, &data)
-		}
-		if err != nil {
-			return err
-		}
-		sealed := codec >= codecSealed
-		if codec < 0 {
-			data, sealed = bytes.CutPrefix(data, []byte(sealing))
-		}
-		if !sealed {
-			continue
-		}
-		if err := b.Keys.Fit(data); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // Fit returns an error if the key that has encrypted data, or whose ID it is, is not given.
 func (k Keys) Fit(data []byte) error {
 	_, err := k.of(data)
@@ -127,18 +100,6 @@ func (k Keys) ID() []byte {
 		return nil
 	}
 	return k.keys[0].id
-}
-
-// fits is Fits, unless that was so before.
-func (b *Base) fits(ctx context.Context) error {
-	b.mayAdd.Lock()
-	defer b.mayAdd.Unlock()
-	if b.checked {
-		return nil
-	}
-	err := b.tables.Read(ctx, b.Fits, b.Pages.Newest)
-	b.checked = err == nil
-	return err
 }
 
 // Column is [Column], encrypted if there is a key.

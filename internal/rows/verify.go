@@ -18,17 +18,15 @@ import (
 type Pages struct {
 	Sessions string // SessionColumns of the sessions with an ID above $1, in order
 	// Entries selects an ID, EntryColumns and the size of the body for the entries of session
-	// $1 with a number above $3, in order. $2 is the owner of the bodies.
+	// $1 with a number above $2, in order.
 	Entries string
 	// Bodies selects two columns that the bodies are ordered by, then tenant, hash, size, codec
 	// and data, of the bodies after $1 and $2. FirstBody comes before all of them.
 	Bodies    string
 	FirstBody [2]any
 	Tenants   string // their names, in order
-	// Newest selects -1 and the beginning of the data of the newest entry that has some, and perhaps a
-	// codec and the beginning of the newest body, or of what has the ID of its key.
-	Newest  string
-	Orphans string // IDs above $1 that entries have and no session, in order, and how many entries
+	Sealer    string // the ID of the key that encrypts, if one does
+	Orphans   string // IDs above $1 that entries have and no session, in order, and how many entries
 }
 
 // pageRows is the number of rows in a page: few, since rows can be large.
@@ -72,9 +70,12 @@ func (b *Base) Verify(
 ) iter.Seq2[store.Damage, error] {
 	return func(yield func(store.Damage, error) bool) {
 		v := &Verifier{b: b, ctx: ctx, yield: yield}
-		if err := b.tables.Read(ctx, b.Fits, b.Pages.Newest); errors.Is(err, ErrKey) {
-			yield(store.Damage{}, b.Fail(ctx, err, "verify %s", b.Name))
-			return
+		sealer, _ := readAll(ctx, b, b.Pages.Sealer, Text) // what cannot be read shows below
+		for _, id := range sealer {
+			if err := b.Keys.Fit([]byte(id)); err != nil {
+				yield(store.Damage{}, b.Fail(ctx, err, "verify %s", b.Name))
+				return
+			}
 		}
 		for _, step := range append(own, (*Verifier).sessions, (*Verifier).bodies, (*Verifier).orphans) {
 			err := step(v)
@@ -129,15 +130,14 @@ var errNewer = errors.New("newer")
 // that their bodies and texts are there.
 func (v *Verifier) entries(x *Session) error {
 	due := newDue(x.Head, x.Kinds, 1, nil)
-	owner := v.b.tables.Owner(x.Key.Tenant)
 	err := v.eachRow(v.b.Pages.Entries, func(row Scanner) (examined, error) {
 		var body *int64
 		r, err := v.b.ReadEntry(row, x.Key, &body)
 		if r == nil {
 			return examined{}, err
 		}
-		return examined{[]any{x.ID, owner, int64(r.Seq)}, func() error { return v.entry(x, due, r, body, err) }}, nil
-	}, x.ID, owner, int64(0))
+		return examined{[]any{x.ID, int64(r.Seq)}, func() error { return v.entry(x, due, r, body, err) }}, nil
+	}, x.ID, int64(0))
 	if err != nil && !errors.Is(err, errNewer) {
 		return err
 	}

@@ -3,7 +3,6 @@
 package viewtest
 
 import (
-	"bufio"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -220,21 +219,14 @@ func Compare(t *testing.T, got map[string]string, meant func(name string) bool) 
 // Read returns what is recorded.
 func Read(t *testing.T) map[string]string {
 	t.Helper()
-	f, err := os.Open(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return map[string]string{}
-	} else if err != nil {
+	text, err := os.ReadFile(file)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		t.Fatal(err)
 	}
-	defer f.Close()
 	recorded := map[string]string{}
-	lines := bufio.NewScanner(f)
-	for lines.Scan() {
-		name, hashes, _ := strings.Cut(lines.Text(), "\t")
+	for line := range strings.Lines(string(text)) {
+		name, hashes, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
 		recorded[name] = hashes
-	}
-	if err := lines.Err(); err != nil {
-		t.Fatal(err)
 	}
 	return recorded
 }

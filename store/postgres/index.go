@@ -14,8 +14,9 @@ import (
 )
 
 const (
-	indexBytes = 256 << 10 // how much text one transaction of the indexer takes
-	indexRows  = 64
+	indexBytes = 256 << 10 // how much text is indexed in one round trip
+	// indexRows is how many texts one transaction indexes.
+	indexRows = 64
 	// mostCount is the largest position that a tsvector can hold.
 	mostCount = 16383
 )
@@ -30,21 +31,18 @@ func (t tables) IndexSome(ctx context.Context, x *rows.Session) (more bool, err 
 			return err
 		}
 		more = true
-		var long *rows.LongText
-		defer func() { long.Close() }()
-		jobs, err = t.base.Cut(ctx, jobs, indexBytes, func(job *rows.Job) (*rows.LongText, error) {
-			seq, text, err := t.base.ReadText(tx.QueryRow(ctx, selectText, job.Session, job.Entry))
-			if err != nil {
-				return nil, err
-			}
-			long.Close()
-			long = rows.OpenText(job, seq, text)
-			return long, nil
-		}, vector)
-		if err != nil {
-			return err
+		read := func(job *rows.Job) (uint64, string, error) {
+			return t.base.ReadText(tx.QueryRow(ctx, selectText, job.Session, job.Entry))
 		}
-		return writeJobs(ctx, tx, jobs)
+		for some, err := range t.base.Cut(ctx, jobs, indexBytes, read, vector) {
+			if err == nil {
+				err = writeJobs(ctx, tx, some)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 	return more && err == nil, err
 }

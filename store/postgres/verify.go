@@ -20,15 +20,13 @@ func (s *Store) Verify(ctx context.Context) iter.Seq2[store.Damage, error] {
 
 var pages = rows.Pages{
 	Sessions: "SELECT " + rows.SessionColumns + " FROM pleat.session s WHERE s.id > $1 ORDER BY s.id LIMIT $2",
-	Entries: "SELECT " + entryColumns + `, b.size FROM pleat.entry e
-		LEFT JOIN pleat.blob b ON b.hash = e.body AND b.owner = $2
-		WHERE e.session = $1 AND e.seq > $3 ORDER BY e.seq LIMIT $4`,
+	Entries: "SELECT " + entryColumns + `, b.size FROM pleat.entry e JOIN pleat.session s ON s.id = e.session
+		LEFT JOIN pleat.blob b ON b.hash = e.body AND b.owner = s.owner
+		WHERE e.session = $1 AND e.seq > $2 ORDER BY e.seq LIMIT $3`,
 	Bodies: `SELECT hash, owner, ''::bytea, hash, size, codec, data FROM pleat.blob
 		WHERE (hash, owner) > ($1, $2) ORDER BY hash, owner LIMIT $3`,
-	Tenants: "SELECT DISTINCT tenant FROM pleat.session ORDER BY tenant",
-	Newest: `SELECT 16, ` + sealer + ` UNION ALL (SELECT -1, substr(e.data, 1, 32)
-		FROM pleat.session s JOIN pleat.entry e ON e.session = s.id AND e.seq = s.head
-		WHERE e.data <> ''::bytea ORDER BY s.newest DESC LIMIT 1)`,
+	Tenants:   "SELECT DISTINCT tenant FROM pleat.session ORDER BY tenant",
+	Sealer:    "SELECT " + sealer,
 	FirstBody: [2]any{[]byte{}, math.MinInt64},
 	Orphans: `SELECT e.session, count(*) FROM pleat.entry e WHERE e.session > $1
 		AND NOT EXISTS (SELECT 1 FROM pleat.session s WHERE s.id = e.session) GROUP BY e.session ORDER BY e.session LIMIT $2`,
@@ -42,8 +40,6 @@ func (t tables) Read(ctx context.Context, read func(rows.List) error, query stri
 		return read(rows.Each(tx.Query(ctx, query, args...)))
 	})
 }
-
-func (t tables) Owner(tenant string) any { return ownerOf(tenant) }
 
 func (t tables) CheckText(ctx context.Context, x *rows.Session, r *rows.Record) error {
 	return t.read(ctx, func(ctx context.Context, conn *pgxpool.Conn) error {

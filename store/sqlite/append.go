@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"encoding/binary"
@@ -61,19 +62,18 @@ func (t tables) Append(
 	return head, err
 }
 
-// fits checks the store's key again if another process wrote since the last time: it may have encrypted
-// what this one would go on writing as it is. It notes the key, which counts when all sessions are forgotten.
+// fits checks that the key is given that the store was encrypted with last, and notes the one that encrypts now:
+// whoever lacks it would go on in plain text, or with one that was taken from use.
 func (s *Store) fits(ctx context.Context) error {
-	var version sql.NullInt64
-	err := s.write.version.QueryRowContext(ctx).Scan(&version)
-	if err == nil && version != s.fitted {
-		err = s.base.Fits(rows.Each(s.conn.QueryContext(ctx, pages.Newest)))
+	var id []byte
+	err := s.write.sealer.QueryRowContext(ctx).Scan(&id)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = nil
+	} else if err == nil {
+		err = s.base.Keys.Fit(id)
 	}
-	if err == nil {
-		s.fitted = version
-	}
-	if id := s.base.Keys.ID(); err == nil && id != nil {
-		_, err = s.write.seal.ExecContext(ctx, id)
+	if own := s.base.Keys.ID(); err == nil && !bytes.Equal(own, id) {
+		_, err = s.write.seal.ExecContext(ctx, own)
 	}
 	return err
 }

@@ -56,37 +56,18 @@ func (t tables) IndexSome(ctx context.Context, x *rows.Session) (more bool, err 
 		}
 		return string(buf), count
 	}
-	open := func(job *rows.Job) (*rows.LongText, error) { return t.textAt(ctx, job) }
-	jobs, err = t.base.Cut(ctx, jobs, indexBytes, open, words)
-	if err != nil {
-		return false, err
+	read := func(job *rows.Job) (uint64, string, error) {
+		return t.base.ReadText(t.read.QueryRowContext(ctx, selectText, job.Entry))
 	}
-	if n := len(jobs); n > 0 && jobs[n-1].Finished {
-		t.endLong()
+	for some, err := range t.base.Cut(ctx, jobs, indexBytes, read, words) {
+		if err == nil {
+			err = t.update(ctx, func(ctx context.Context) error { return t.writeJobs(ctx, some) })
+		}
+		if err != nil {
+			return false, err
+		}
 	}
-	return true, t.update(ctx, func(ctx context.Context) error { return t.writeJobs(ctx, jobs) })
-}
-
-// textAt returns a job's text, at the first window that is not indexed. A long text is
-// kept from one step to the next. Reading it again for each step would take time that grows
-// with the square of its length.
-func (s *Store) textAt(ctx context.Context, job *rows.Job) (*rows.LongText, error) {
-	if s.long.At(job) {
-		return s.long, nil
-	}
-	s.endLong()
-	seq, text, err := s.base.ReadText(s.read.QueryRowContext(ctx, selectText, job.Entry))
-	if err != nil {
-		return nil, err
-	}
-	s.long = rows.OpenText(job, seq, text)
-	return s.long, nil
-}
-
-// endLong releases the text that is being indexed.
-func (s *Store) endLong() {
-	s.long.Close()
-	s.long = nil
+	return true, nil
 }
 
 // writeJobs adds to the index, in a write transaction. If another process was faster with a

@@ -10,7 +10,7 @@ import (
 // statements are those of the writer's connection, prepared once.
 type statements struct {
 	session, addSession, setSession            *sql.Stmt
-	version, seal                              *sql.Stmt
+	sealer, seal                               *sql.Stmt
 	addEntry, addBlob, getBlob, setBlob        *sql.Stmt
 	addText, copyText, addPending              *sql.Stmt
 	getIndexed, setIndexed, addWords, addPlace *sql.Stmt
@@ -57,9 +57,9 @@ func (s *Store) prepare(ctx context.Context) error {
 	w, q := &s.write, &s.query
 	err := s.prepareAll(ctx, s.conn.PrepareContext, []preparation{
 		{&w.session, selectSession},
-		{&w.version, "PRAGMA data_version"}, // another one when another process has written
-		{&w.seal, `INSERT INTO claim(work, token, expires) VALUES(CAST('sealed' AS BLOB), ?, 9223372036854775807)
-			ON CONFLICT (work) DO UPDATE SET token = excluded.token WHERE token <> excluded.token`},
+		{&w.sealer, pages.Sealer},
+		{&w.seal, `INSERT OR REPLACE INTO claim(work, token, expires)
+			VALUES(CAST('sealed' AS BLOB), ?, 9223372036854775807)`},
 		{&w.addSession, `INSERT INTO session(tenant, name, hash, head, kinds, bytes, first, last, newest, sum)
 			VALUES(?, ?, ?, 0, '', 0, 0, 0, 0, '')`},
 		{&w.setSession, `UPDATE session SET head = ?, kinds = ?, bytes = ?, first = ?, last = ?, newest = ?, sum = ?

@@ -79,10 +79,9 @@ type Store struct {
 	opts  Options
 	still bool // nobody can write to the file
 
-	read   *sql.DB       // many connections
-	writer *sql.DB       // one connection, and that is conn
-	conn   *sql.Conn     // used by the holder of turn
-	fitted sql.NullInt64 // version of the data that the key was compared with; of the holder of turn
+	read   *sql.DB   // many connections
+	writer *sql.DB   // one connection, and that is conn
+	conn   *sql.Conn // used by the holder of turn
 	turn   chan struct{}
 	locked time.Time // since when it has found the file locked; zero: it has not
 	tried  time.Time // when it did so last
@@ -90,8 +89,7 @@ type Store struct {
 	query  queries
 	opened []io.Closer // in the order in which they were opened
 
-	indexTurn chan struct{}  // held by whoever indexes
-	long      *rows.LongText // the text it is in the middle of, if any
+	indexTurn chan struct{} // held by whoever indexes
 }
 
 // calls has the methods of the interfaces below that are the same in all databases.
@@ -196,10 +194,7 @@ func (s *Store) timeoutPragma() string {
 
 // Close implements [store.Store]. It waits for calls under way.
 func (s *Store) Close() error {
-	return s.base.Close(func() error {
-		s.endLong()
-		return s.closeDatabases()
-	})
+	return s.base.Close(s.closeDatabases)
 }
 
 // closeDatabases closes first what was opened last: statements before their database,

@@ -47,14 +47,12 @@ func (s *Store) checkPages(ctx context.Context, v *rows.Verifier) error {
 // pages read the tables themselves where they can: checkPages compares them with the indexes.
 var pages = rows.Pages{
 	Sessions: "SELECT " + rows.SessionColumns + " FROM session s NOT INDEXED WHERE s.id > ? ORDER BY s.id LIMIT ?",
-	Entries: "SELECT " + entryColumns + `, b.size FROM entry e INDEXED BY entry_seq
-		LEFT JOIN blob b ON b.hash = e.body AND b.tenant = $2 WHERE e.session = $1 AND e.seq > $3 ORDER BY e.seq LIMIT $4`,
+	Entries: "SELECT " + entryColumns + `, b.size FROM entry e INDEXED BY entry_seq JOIN session s ON s.id = e.session
+		LEFT JOIN blob b ON b.hash = e.body AND b.tenant = s.tenant WHERE e.session = ? AND e.seq > ? ORDER BY e.seq LIMIT ?`,
 	Bodies: "SELECT id, id, tenant, hash, size, codec, data FROM blob NOT INDEXED " +
 		"WHERE id > max($1, $2) ORDER BY id LIMIT $3",
-	Tenants: "SELECT DISTINCT tenant FROM session ORDER BY tenant",
-	Newest: `SELECT 16, token FROM claim WHERE work = CAST('sealed' AS BLOB)
-		UNION ALL SELECT * FROM (SELECT -1, substr(data, 1, 32) FROM entry WHERE data <> x'' ORDER BY id DESC LIMIT 1)
-		UNION ALL SELECT * FROM (SELECT codec, substr(data, 1, 32) FROM blob ORDER BY id DESC LIMIT 1)`,
+	Tenants:   "SELECT DISTINCT tenant FROM session ORDER BY tenant",
+	Sealer:    "SELECT token FROM claim WHERE work = CAST('sealed' AS BLOB)",
 	FirstBody: [2]any{math.MinInt64, math.MinInt64},
 	Orphans: `SELECT e.session, count(*) FROM entry e WHERE e.session > ?
 		AND NOT EXISTS (SELECT 1 FROM session s WHERE s.id = e.session) GROUP BY e.session ORDER BY e.session LIMIT ?`,
@@ -63,8 +61,6 @@ var pages = rows.Pages{
 func (t tables) Read(ctx context.Context, read func(rows.List) error, query string, args ...any) error {
 	return t.base.Call(ctx, func() error { return read(rows.Each(t.read.QueryContext(ctx, query, args...))) })
 }
-
-func (t tables) Owner(tenant string) any { return rows.Column(tenant) }
 
 func (t tables) CheckText(ctx context.Context, _ *rows.Session, r *rows.Record) error {
 	return t.base.Call(ctx, func() error {

@@ -2,7 +2,6 @@ package storetest
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -83,11 +82,6 @@ func (s *clause) claim() {
 		if _, ok, err := claimer.Claim(s.Context(), key, "digest", ttl); ok || err == nil {
 			s.Errorf("claim for %v: %v, %v; want an error", ttl, ok, err)
 		}
-	}
-	ctx, cancel := context.WithCancel(s.Context())
-	cancel()
-	if _, ok, err := claimer.Claim(ctx, key, "digest", time.Hour); ok || !errors.Is(err, context.Canceled) {
-		s.Errorf("claim with a cancelled context: %v, %v", ok, err)
 	}
 	reopened := s.key("reopened")
 	s.given(reopened, time.Hour)

@@ -43,7 +43,7 @@ func (s *clause) mended(key store.SessionKey, body []byte) {
 		check()
 	}
 	s.opts.Damage(s.T, s.Store, key, transcript.HashOf(body))
-	s.forgetDamaged(key)
+	s.drop(key) // as any other session
 }
 
 // damagedLabel: neither is an older entry taken for the newest one, which is damaged, nor does that
@@ -71,7 +71,7 @@ func (s *clause) damagedLabel() {
 				len(found), err)
 		}
 	}
-	s.forgetDamaged(key)
+	s.drop(key) // as any other session
 }
 
 func (s *clause) damagedEntry() {
@@ -101,7 +101,7 @@ func (s *clause) damagedEntry() {
 			if !s.foundDamaged(func(at store.SessionKey) bool { return at == key }) {
 				s.Errorf("%s: Verify does not find it", what)
 			}
-			s.forgetDamaged(key)
+			s.drop(key) // as any other session
 		}
 	}
 }
@@ -117,11 +117,4 @@ func (s *clause) foundDamaged(at func(store.SessionKey) bool) bool {
 		found = found || err == nil && at(damage.Key)
 	}
 	return found
-}
-
-// forgetDamaged deletes a damaged session, which must go as any other does.
-func (s *clause) forgetDamaged(key store.SessionKey) {
-	if _, ok := s.Store.(store.Keeper); ok {
-		s.drop(key)
-	}
 }

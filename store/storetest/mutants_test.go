@@ -18,15 +18,15 @@ import (
 // mutants are stores with a fault, each with the clause that must find it.
 var mutants = map[string]*fault{
 	"local time":              {clause: "times", yielded: local},
-	"local time after reopen": {clause: "reopen", late: true, yielded: local},
+	"local time after reopen": {clause: "append and scan", late: true, yielded: local},
 	"local time found":        {clause: "find", late: true, yielded: local},
 	"time to the second": {
 		clause: "times", yielded: func(e *store.Entry) { e.Time = e.Time.Truncate(time.Second) },
 	},
-	"data lost":               {clause: "reopen", late: true, yielded: func(e *store.Entry) { e.Data = nil }},
+	"data lost":               {clause: "append and scan", late: true, yielded: func(e *store.Entry) { e.Data = nil }},
 	"numbers from 0":          {clause: "append and scan", yielded: func(e *store.Entry) { e.Seq-- }},
 	"body cut":                {clause: "bodies", body: func(b []byte) []byte { return b[:len(b)/2] }},
-	"body cut after reopen":   {clause: "reopen", late: true, body: func(b []byte) []byte { return b[:len(b)/2] }},
+	"body cut after reopen":   {clause: "append and scan", late: true, body: func(b []byte) []byte { return b[:len(b)/2] }},
 	"body's bytes used again": {clause: "bodies", body: usedAgain()},
 	"data's bytes used again": {clause: "append and scan", yielded: func() func(e *store.Entry) {
 		again := usedAgain()

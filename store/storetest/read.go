@@ -14,33 +14,6 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// reopen is the clause that everything comes back.
-func (s *clause) reopen() {
-	if s.opts.Reopen == nil {
-		s.Skip("the store does not outlive its value")
-	}
-	all := messages(0, 300)
-	for i := range all {
-		all[i].Label, all[i].Text = fmt.Sprint("label", i), fmt.Sprint("text of uniqueword", i)
-	}
-	key := s.key("a")
-	s.append(key, 0, all[:200]...)
-	s.reopened()
-	s.check(key, all[:200])
-	s.append(key, 200, all[200:]...)
-	s.reopened()
-	s.check(key, all)
-	found, err := s.Find(s.Context(), key.Tenant, store.EntryMessage, "label77", "label250")
-	if err != nil || len(found) != 2 {
-		s.Errorf("Find after reopening: %d entries, %v; want 2", len(found), err)
-	}
-	_, err = s.Append(s.Context(), key, 200, message(1))
-	s.wants(store.ErrConflict, err, "Append after reopening")
-	if _, ok := s.Store.(store.Searcher); ok {
-		s.expect(key, map[string][]uint64{"uniqueword299": {300}})
-	}
-}
-
 func (s *clause) close() {
 	key := s.key("a")
 	s.append(key, 0, message(0))
@@ -49,14 +22,19 @@ func (s *clause) close() {
 			s.Fatalf("Close: %v", err)
 		}
 	}
-	check := func(what string, err error) {
+	s.fails(s.Context(), store.ErrClosed)
+}
+
+// fails holds every call with that context to an error.
+func (s *clause) fails(ctx context.Context, want error) {
+	s.Helper()
+	key, check := s.key("a"), func(call string, err error) {
 		s.Helper()
-		s.wants(store.ErrClosed, err, "%s of a closed store", what)
+		s.wants(want, err, "%s", call)
 	}
-	ctx := s.Context()
 	_, err := s.Append(ctx, key, 1, message(1))
 	check("Append", err)
-	_, err = s.Body(ctx, key, transcript.HashOf("x"))
+	_, err = s.Body(ctx, key, transcript.HashOf("body number 0"))
 	check("Body", err)
 	_, err = s.Find(ctx, key.Tenant, "k", "l")
 	check("Find", err)
@@ -64,6 +42,13 @@ func (s *clause) close() {
 	if searcher, ok := s.Store.(store.Searcher); ok {
 		_, err = searcher.Search(ctx, key, "x", 1)
 		check("Search", err)
+	}
+	if claimer, ok := s.Store.(store.Claimer); ok {
+		_, _, err = claimer.Claim(ctx, key, "digest", time.Hour)
+		check("Claim", err)
+	}
+	if forker, ok := s.Store.(store.Forker); ok {
+		check("Fork", forker.Fork(ctx, key, 1, s.key("fork"), sameData))
 	}
 	if keeper, ok := s.Store.(store.Keeper); ok {
 		check("Forget", keeper.Forget(ctx, key))
@@ -96,17 +81,12 @@ func (s *clause) kept(key store.SessionKey, all []store.Entry) {
 
 func (s *clause) contextDone() {
 	key := s.key("a")
-	s.append(key, 0, messages(0, 20)...)
+	s.append(key, 0, message(0))
 	ctx, cancel := context.WithCancel(s.Context())
 	cancel()
-	_, err := s.Append(ctx, key, 20, message(20))
-	s.wants(context.Canceled, err, "Append")
-	_, err = s.Body(ctx, key, transcript.HashOf("body number 1"))
-	s.wants(context.Canceled, err, "Body")
-	_, err = s.Find(ctx, key.Tenant, "k", "l")
-	s.wants(context.Canceled, err, "Find")
-	s.wants(context.Canceled, lastError(s.Scan(ctx, key, 0)), "Scan")
-	s.check(key, messages(0, 20))
+	s.fails(ctx, context.Canceled)
+	s.check(key, messages(0, 1))
+	s.check(s.key("fork"), nil)
 
 	// Cancelled at any moment, an Append either happened or did not, as it says.
 	var wg sync.WaitGroup

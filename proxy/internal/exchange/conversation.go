@@ -94,7 +94,7 @@ func (rw *Rewriter) start(ctx context.Context, c *conversation, req request) err
 	if c.past {
 		o.Digest = pleat.Options{}.Digest // nothing new is written
 	}
-	sess, err := pleat.OpenSession(ctx, c.behind.Whole(), c.key, o)
+	sess, err := pleat.OpenSession(ctx, c.behind, c.key, o)
 	if err != nil {
 		return err
 	}
