@@ -34,7 +34,7 @@ func DecodeChatAfter(earlier *ChatRequest, body []byte) (*ChatRequest, error) {
 	}
 	err := r.decode(s, func(key string) bool {
 		if key == "messages" {
-			s.chatMessages()
+			s.array(builder{s}.chatMessage, func(int) {})
 		}
 		return key == "messages"
 	})
@@ -45,16 +45,6 @@ func DecodeChatAfter(earlier *ChatRequest, body []byte) (*ChatRequest, error) {
 		return nil, fmt.Errorf("decode chat request: %w", err)
 	}
 	return r, nil
-}
-
-func (s *scanner) chatMessages() {
-	b := builder{s}
-	var m chatMessage
-	s.array(func() {
-		if s.chatMessage(&m); s.C.Err() == nil {
-			b.chatMessage(&m)
-		}
-	}, func(int) {})
 }
 
 // Splice returns the body with the view's messages in place of its own: the sources of
@@ -81,82 +71,21 @@ func (r *ChatRequest) Earlier() *ChatRequest { return &ChatRequest{r.after()} }
 // is a string counts as one text part. The element must be valid JSON.
 func ChatMessageHash(raw []byte) transcript.Hash { return wire.Hash(raw) }
 
-// chatMessage is what the scanner notes about a message.
-type chatMessage struct {
-	whole, role, content                value
-	refusal, thinking, thought, audio   value
-	toolCalls, toolCallID, functionCall value
-	parts                               []part
-	calls                               []toolCall
-}
-
-// toolCall is what it notes about an element of tool_calls.
-type toolCall struct {
-	whole, id, typ   value
-	index            value // only in streams
-	function, custom value
-	name, input      value // of whichever of the two is there
-}
-
-var messageNotes = []string{
-	"role", "refusal", "reasoning_content", "reasoning", "audio", "tool_call_id", "function_call",
-}
-
-func (s *scanner) chatMessage(m *chatMessage) {
-	*m = chatMessage{parts: m.parts[:0], calls: m.calls[:0]}
-	m.whole = s.fields(func(key string) {
-		switch key {
-		case "content":
-			m.content, m.parts = s.parts(m.parts[:0])
-		case "tool_calls":
-			m.calls = m.calls[:0]
-			m.toolCalls = s.items(func() { m.calls = append(m.calls, s.toolCall()) })
-		default:
-			s.note(
-				key, messageNotes,
-				&m.role, &m.refusal, &m.thinking, &m.thought, &m.audio, &m.toolCallID, &m.functionCall,
-			)
-		}
-	})
-}
-
-func (s *scanner) toolCall() toolCall {
-	var t toolCall
-	t.whole = s.fields(func(key string) {
-		switch key {
-		case "function":
-			t.function = s.function(&t)
-		case "custom":
-			t.custom = s.function(&t)
-		default:
-			s.note(key, []string{"id", "type", "index"}, &t.id, &t.typ, &t.index)
-		}
-	})
-	return t
-}
-
-// function reads what a call holds: name and arguments, or name and input.
-func (s *scanner) function(t *toolCall) value {
-	return s.fields(func(key string) {
-		s.note(key, []string{"name", "arguments", "input"}, &t.name, &t.input, &t.input)
-	})
-}
-
-func (b *builder) chatMessage(m *chatMessage) {
+func (b builder) chatMessage(m object) {
 	b.Clear()
-	role := transcript.Role(b.text(m.role))
+	role, content := transcript.Role(b.text(m.get("role"))), m.get("content")
 	switch role {
 	case transcript.RoleTool:
-		b.Add(b.result(b.text(m.toolCallID), m.content, m.parts, m.whole), wire.Place{Content: contentSpan(m.content)})
+		b.Add(b.result(b.text(m.get("tool_call_id")), content, m.value), wire.Place{Content: contentSpan(content)})
 	case transcript.RoleAssistant:
 		b.assistant(m)
 	default:
-		b.content(m.content, m.parts)
+		b.content(content)
 	}
-	if len(b.Blocks) == 0 && m.whole.kind != jsonspan.Object {
-		b.Add(transcript.Opaque{Raw: b.raw(m.whole)}, wire.Place{})
+	if len(b.Blocks) == 0 && m.kind != jsonspan.Object {
+		b.Add(transcript.Opaque{Raw: b.raw(m.value)}, wire.Place{})
 	}
-	b.Message(role, transcript.FormatChat, m.whole.Span)
+	b.Message(role, transcript.FormatChat, m.Span)
 }
 
 // contentSpan is the place of content that text may replace.
@@ -167,37 +96,50 @@ func contentSpan(v value) jsonspan.Span {
 	return jsonspan.Span{}
 }
 
-func (b *builder) assistant(m *chatMessage) {
-	thinking := m.thinking
+func (b *builder) assistant(m object) {
+	thinking := m.get("reasoning_content")
 	if !thinking.isString() {
-		thinking = m.thought
+		thinking = m.get("reasoning")
 	}
 	if thinking.isString() {
 		b.Add(transcript.Thinking{Text: b.scanner.content(thinking), Raw: b.raw(thinking)}, wire.Place{})
 	}
-	b.content(m.content, m.parts)
-	if m.refusal.isString() {
-		said := transcript.Text{Text: b.scanner.content(m.refusal), Raw: b.raw(m.refusal)}
-		b.Add(said, wire.Place{Content: m.refusal.Span})
+	b.content(m.get("content"))
+	if refusal := m.get("refusal"); refusal.isString() {
+		said := transcript.Text{Text: b.scanner.content(refusal), Raw: b.raw(refusal)}
+		b.Add(said, wire.Place{Content: refusal.Span})
 	}
-	for i := range m.calls {
-		b.toolCall(&m.calls[i])
+	for _, c := range b.list(m.get("tool_calls")) {
+		b.toolCall(c)
 	}
-	if m.functionCall.given() { // the form before tools
-		b.Add(transcript.Opaque{Type: "function_call", Raw: b.raw(m.functionCall)}, wire.Place{})
+	if call := m.get("function_call"); call.given() { // the form before tools
+		b.Add(transcript.Opaque{Type: "function_call", Raw: b.raw(call)}, wire.Place{})
 	}
 }
 
-func (b *builder) toolCall(t *toolCall) {
-	place := stringPlace(t.input)
-	place.Whole, place.List = t.whole.Span, listCalls
-	if !t.name.isString() {
+// inside returns what a call holds: name and arguments, or name and input.
+func (s *scanner) inside(c object) (name, input value) {
+	in := s.object(c.get("function"))
+	if in.kind != jsonspan.Object {
+		in = s.object(c.get("custom"))
+	}
+	if input = in.get("arguments"); !input.given() {
+		input = in.get("input")
+	}
+	return in.get("name"), input
+}
+
+func (b *builder) toolCall(c object) {
+	name, input := b.inside(c)
+	place := stringPlace(input)
+	place.Whole, place.List = c.Span, listCalls
+	if !name.isString() {
 		place.Content = jsonspan.Span{}
-		b.Add(transcript.Opaque{Type: b.text(t.typ), Raw: b.raw(t.whole)}, place)
+		b.Add(transcript.Opaque{Type: b.text(c.get("type")), Raw: b.raw(c.value)}, place)
 		return
 	}
 	b.Add(transcript.ToolCall{
-		ID: b.text(t.id), Name: b.text(t.name), Input: b.scanner.content(t.input), Raw: b.raw(t.whole),
+		ID: b.text(c.get("id")), Name: b.text(name), Input: b.scanner.content(input), Raw: b.raw(c.value),
 	}, place)
 }
 

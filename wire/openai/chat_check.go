@@ -55,13 +55,12 @@ func (r *ChatRequest) Check(model.Model) []transcript.Violation {
 	if len(r.body.Elements) == 0 {
 		c.emptyArray("messages")
 	}
-	var msg chatMessage
 	for i, e := range r.body.Elements {
 		// Spans are relative to the element, which is all that is looked at.
 		c.Begin(e.Span.Of(r.body.Data))
-		c.scanner.chatMessage(&msg)
-		c.message(i, &msg)
-		c.pairing(i, &msg)
+		m := c.object(c.value())
+		c.message(i, m)
+		c.pairing(i, m)
 	}
 	c.unanswered(len(r.body.Elements) - 1)
 	return c.Violations
@@ -75,57 +74,60 @@ type chatChecker struct {
 	since   map[string]int // id → message that answered it
 }
 
-func (c *chatChecker) message(i int, m *chatMessage) {
-	switch c.text(m.role) {
+func (c *chatChecker) message(i int, m object) {
+	switch c.text(m.get("role")) {
 	case "user", "system", "developer", "tool":
-		c.content(i, m, true)
+		c.content(i, m.get("content"), true)
 	case "assistant":
 		c.assistant(i, m)
 	}
 }
 
 // content checks that there is content: a string or a list of parts.
-func (c *chatChecker) content(i int, m *chatMessage, needed bool) {
+func (c *chatChecker) content(i int, v value, needed bool) {
 	switch {
-	case m.content.kind == jsonspan.Array && len(m.parts) == 0:
+	case v.kind == jsonspan.Array && len(c.list(v)) == 0:
 		c.emptyArray(fmt.Sprintf("messages[%d].content", i))
-	case !m.content.given() && needed: // a missing member reads as null
+	case !v.given() && needed: // a missing member reads as null
 		c.Violations.Add("content-null", fmt.Sprintf("messages.[%d].content", i),
 			"Invalid value for 'content': expected a string, got null.")
 	}
 }
 
-func (c *chatChecker) assistant(i int, m *chatMessage) {
-	if m.toolCalls.kind == jsonspan.Array && len(m.calls) == 0 {
+func (c *chatChecker) assistant(i int, m object) {
+	calls := c.list(m.get("tool_calls"))
+	if m.get("tool_calls").kind == jsonspan.Array && len(calls) == 0 {
 		c.emptyArray(fmt.Sprintf("messages[%d].tool_calls", i))
 	}
-	speaks := len(m.calls) > 0 || m.functionCall.given() || m.refusal.given() || m.audio.given()
-	c.content(i, m, !speaks)
-	for k := range m.calls {
-		t, path := &m.calls[k], fmt.Sprintf("messages[%d].tool_calls[%d]", i, k)
-		c.atMost(path+".id", t.id)
-		if t.function.given() {
-			c.name(path+".function.name", t.name)
-			c.atMost(path+".function.name", t.name)
+	speaks := len(calls) > 0 || m.get("function_call").given() || m.get("refusal").given() || m.get("audio").given()
+	c.content(i, m.get("content"), !speaks)
+	for k, t := range calls {
+		path := fmt.Sprintf("messages[%d].tool_calls[%d]", i, k)
+		c.atMost(path+".id", t.get("id"))
+		if t.get("function").given() {
+			name, _ := c.inside(t)
+			c.name(path+".function.name", name)
+			c.atMost(path+".function.name", name)
 		}
 	}
 }
 
 // pairing checks that calls and results stand together: behind an assistant message
 // with calls come the results of all of them, and nothing else.
-func (c *chatChecker) pairing(i int, m *chatMessage) {
-	if c.text(m.role) != "tool" {
+func (c *chatChecker) pairing(i int, m object) {
+	role, answers := c.text(m.get("role")), m.get("tool_call_id")
+	if role != "tool" {
 		c.unanswered(i)
-		for k := range m.calls {
-			if call := m.calls[k]; c.text(m.role) == "assistant" && call.id.isString() {
-				id := c.text(call.id)
+		for _, call := range c.list(m.get("tool_calls")) {
+			if role == "assistant" && call.get("id").isString() {
+				id := c.text(call.get("id"))
 				c.waiting[id]++
 				c.order = append(c.order, id)
 			}
 		}
 		return
 	}
-	id := c.text(m.toolCallID)
+	id := c.text(answers)
 	if len(c.order) == 0 {
 		c.Violations.Add("tool-result-orphan", fmt.Sprintf("messages.[%d].role", i),
 			"Invalid parameter: messages with role 'tool' must be a response to a preceeding message with "+
@@ -135,7 +137,7 @@ func (c *chatChecker) pairing(i int, m *chatMessage) {
 	left, called := c.waiting[id]
 	path := fmt.Sprintf("messages.[%d].tool_call_id", i)
 	switch {
-	case !m.toolCallID.isString(): // the provider says so
+	case !answers.isString(): // the provider says so
 	case !called:
 		c.Violations.Add("tool-result-unknown", path,
 			"Invalid parameter: 'tool_call_id' of '%s' not found in 'tool_calls' of previous message.", id)

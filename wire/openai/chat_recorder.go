@@ -23,8 +23,7 @@ func NewChatRecorder(onDelta func(model.Delta), limit int) model.Recorder {
 // cut in two is whole in the reply but not in the deltas.
 type chatRecorder struct {
 	stream   wire.Stream
-	s        scanner     // of the newest delta
-	m        chatMessage // what it says
+	s        scanner // of the newest delta
 	reply    model.Reply
 	done     bool // [DONE], or a reason for stopping
 	over     bool // [DONE]; after a reason for stopping, the usage may still follow
@@ -108,30 +107,30 @@ func (r *chatRecorder) event(_, data []byte) {
 	r.started = true
 	if delta := choice.Get("delta"); delta.Kind() == jsonspan.Object {
 		r.s.Begin(delta)
-		r.s.chatMessage(&r.m)
-		r.delta(&r.m)
+		r.delta(r.s.object(r.s.value()))
 	}
 	if finish := choice.Get("finish_reason"); finish.Kind() == jsonspan.String {
 		r.reply.StopRaw, r.done = finish.Text(), true
 	}
 }
 
-func (r *chatRecorder) delta(m *chatMessage) {
-	r.piece(&r.thinking, m.thinking, transcript.KindThinking)
-	if m.thinking.isString() && m.thought.isString() { // the same twice, under two names
-		r.thought.lit = r.stream.Keep(r.thought.lit, inner(&r.s, m.thought))
+func (r *chatRecorder) delta(m object) {
+	thinking, thought, content := m.get("reasoning_content"), m.get("reasoning"), m.get("content")
+	r.piece(&r.thinking, thinking, transcript.KindThinking)
+	if thinking.isString() && thought.isString() { // the same twice, under two names
+		r.thought.lit = r.stream.Keep(r.thought.lit, inner(&r.s, thought))
 	} else {
-		r.piece(&r.thought, m.thought, transcript.KindThinking)
+		r.piece(&r.thought, thought, transcript.KindThinking)
 	}
-	r.piece(&r.content, m.content, transcript.KindText)
-	for i := range m.parts {
-		r.piece(&r.content, r.s.said(&m.parts[i]), transcript.KindText)
+	r.piece(&r.content, content, transcript.KindText)
+	for _, p := range r.s.list(content) {
+		r.piece(&r.content, r.s.said(p), transcript.KindText)
 	}
-	r.piece(&r.refusal, m.refusal, transcript.KindText)
-	for i := range m.calls {
-		r.call(&m.calls[i])
+	r.piece(&r.refusal, m.get("refusal"), transcript.KindText)
+	for _, c := range r.s.list(m.get("tool_calls")) {
+		r.call(c)
 	}
-	r.extra = r.keepUnknown(r.extra, m.whole, deltaMembers)
+	r.extra = r.keepUnknown(r.extra, m, deltaMembers)
 }
 
 // inner returns the bytes between the quotes of a string.
@@ -161,30 +160,31 @@ func (r *chatRecorder) show(p *piece, d model.Delta) {
 	}
 }
 
-func (r *chatRecorder) call(t *toolCall) {
+func (r *chatRecorder) call(t object) {
 	c, isNew := r.callFor(t)
-	if t.custom.given() {
+	if t.get("custom").given() {
 		c.typ = "custom"
 	} else if c.typ == "" {
-		c.typ = strings.Clone(r.s.text(t.typ))
+		c.typ = strings.Clone(r.s.text(t.get("type")))
 	}
 	r.input(c, t, isNew)
-	c.extra = r.keepUnknown(c.extra, t.whole, callMembers)
+	c.extra = r.keepUnknown(c.extra, t, callMembers)
 }
 
 // input adds the next piece of a call's input and shows it.
-func (r *chatRecorder) input(c *streamedCall, t *toolCall, isNew bool) {
+func (r *chatRecorder) input(c *streamedCall, t object, isNew bool) {
 	s := &r.s
-	if name := s.text(t.name); c.name == "" && r.stream.Room(len(c.id)+len(name)) {
+	named, input := s.inside(t)
+	if name := s.text(named); c.name == "" && r.stream.Room(len(c.id)+len(name)) {
 		c.name = strings.Clone(name)
 	}
 	d := model.Delta{Kind: transcript.KindToolCall}
 	if isNew {
 		d.CallID, d.Name = c.id, c.name
 	}
-	if t.input.isString() {
-		c.input.lit = r.stream.Keep(c.input.lit, inner(s, t.input))
-		d.Text = s.text(t.input)
+	if input.isString() {
+		c.input.lit = r.stream.Keep(c.input.lit, inner(s, input))
+		d.Text = s.text(input)
 	}
 	if isNew || d.Text != "" {
 		r.show(&c.input, d)
@@ -193,15 +193,15 @@ func (r *chatRecorder) input(c *streamedCall, t *toolCall, isNew bool) {
 
 // callFor finds the call that a piece belongs to, by its index. Servers that send no index,
 // or the same one for all, tell calls apart by their ids.
-func (r *chatRecorder) callFor(t *toolCall) (c *streamedCall, isNew bool) {
-	id := r.s.text(t.id)
+func (r *chatRecorder) callFor(t object) (c *streamedCall, isNew bool) {
+	id, numbered := r.s.text(t.get("id")), t.get("index").kind == jsonspan.Number
 	index := len(r.calls) - 1
-	if t.index.kind == jsonspan.Number {
-		index = r.s.number(t.index)
+	if numbered {
+		index = r.s.number(t.get("index"))
 	}
 	for _, c := range slices.Backward(r.calls) {
 		byIndex := c.index == index && (id == "" || c.id == "" || c.id == id)
-		if byIndex || id != "" && c.id == id && t.index.kind != jsonspan.Number {
+		if byIndex || id != "" && c.id == id && !numbered {
 			if c.id == "" {
 				c.id = strings.Clone(id)
 			}
@@ -209,7 +209,7 @@ func (r *chatRecorder) callFor(t *toolCall) (c *streamedCall, isNew bool) {
 		}
 	}
 	c = &streamedCall{index: index, id: strings.Clone(id)}
-	if t.index.kind != jsonspan.Number {
+	if !numbered {
 		c.index = len(r.calls)
 	}
 	r.calls = append(r.calls, c)
@@ -225,8 +225,9 @@ var (
 
 // keepUnknown keeps unknown members: servers sign calls in members of their own and want
 // them back. Lists are joined; of other values the last one counts.
-func (r *chatRecorder) keepUnknown(list []member, whole value, known []string) []member {
-	for key, v := range jsonspan.Value(whole.Of(r.s.Data)).Fields() {
+func (r *chatRecorder) keepUnknown(list []member, o object, known []string) []member {
+	for _, f := range o.fields {
+		key, v := f.name, r.s.json(f.value)
 		if slices.Contains(known, key) || v.Kind() == jsonspan.Null {
 			continue
 		}

@@ -17,7 +17,7 @@
 //
 // # Bytes
 //
-// Decoding walks the body once and notes where each message and block lies. Nothing
+// Decoding notes where each message and block lies. Nothing
 // large is copied or unescaped: blocks share the body's memory, so it must not change
 // afterwards. Splicing copies everything that a view does not change byte for
 // byte: key order, space, number forms, escapes, unknown members, duplicate keys, halves

@@ -10,52 +10,6 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// item is what the scanner notes about an item.
-type item struct {
-	whole, typ, role, id, callID, name value
-	content, output, summary           value
-	arguments, input                   value // of function and custom tool calls
-	action, operation                  value // of shell and patch calls
-	command                            value // inside action: what to run
-	diff                               value // inside operation
-	encrypted                          value
-	parts, outputs, summaries          []part
-}
-
-var itemNotes = []string{"type", "role", "id", "call_id", "name", "arguments", "input", "encrypted_content"}
-
-func (s *scanner) item(it *item) {
-	*it = item{parts: it.parts[:0], outputs: it.outputs[:0], summaries: it.summaries[:0]}
-	it.whole = s.fields(func(key string) {
-		switch key {
-		case "content":
-			it.content, it.parts = s.parts(it.parts[:0])
-		case "output":
-			it.output, it.outputs = s.parts(it.outputs[:0])
-		case "summary":
-			it.summary, it.summaries = s.parts(it.summaries[:0])
-		case "action":
-			it.command = value{}
-			it.action = s.inside(&it.command, "command", "commands")
-		case "operation":
-			it.diff = value{}
-			it.operation = s.inside(&it.diff, "diff")
-		default:
-			s.note(key, itemNotes, &it.typ, &it.role, &it.id, &it.callID, &it.name, &it.arguments,
-				&it.input, &it.encrypted)
-		}
-	})
-}
-
-// inside passes over an object and notes the member that has one of the names.
-func (s *scanner) inside(member *value, names ...string) value {
-	return s.fields(func(key string) {
-		if v := s.value(); slices.Contains(names, key) {
-			*member = v
-		}
-	})
-}
-
 // form says how text is put into an item whose wire form is more than a string.
 type form uint8
 
@@ -128,21 +82,21 @@ func opaqueRole(typ string) transcript.Role {
 }
 
 // itemType returns the item's type. An item with a role and no type is a message.
-func (s *scanner) itemType(it *item) string {
-	if !it.typ.given() && it.role.isString() {
+func (s *scanner) itemType(it object) string {
+	if !it.get("type").given() && it.get("role").isString() {
 		return "message"
 	}
-	return s.text(it.typ)
+	return s.text(it.get("type"))
 }
 
-func (b *builder) item(it *item) itemNote {
+func (b builder) item(it object) itemNote {
 	b.Clear()
-	note := itemNote{typ: b.itemType(it), id: b.text(it.id)}
+	note := itemNote{typ: b.itemType(it), id: b.text(it.get("id"))}
 	role := transcript.RoleAssistant
 	switch itemTypes[note.typ] {
 	case itemMessage:
-		role = transcript.Role(b.text(it.role))
-		b.content(it.content, it.parts)
+		role = transcript.Role(b.text(it.get("role")))
+		b.content(it.get("content"))
 	case itemReasoning:
 		b.reasoning(it)
 	case itemCall:
@@ -154,22 +108,20 @@ func (b *builder) item(it *item) itemNote {
 		role = opaqueRole(note.typ)
 		// Changes of the tools and settings, and the provider's own memory of what came before.
 		stands := role == transcript.RoleDeveloper || note.typ == "compaction"
-		b.Add(transcript.Opaque{Type: note.typ, Stands: stands, Raw: b.raw(it.whole)}, wire.Place{})
+		b.Add(transcript.Opaque{Type: note.typ, Stands: stands, Raw: b.raw(it.value)}, wire.Place{})
 	}
-	b.Message(role, transcript.FormatResponses, it.whole.Span)
+	b.Message(role, transcript.FormatResponses, it.Span)
 	return note
 }
 
 // reasoning decodes a reasoning item. Its text is the summary and, where a server shows it,
 // the reasoning itself.
-func (b *builder) reasoning(it *item) {
-	th := transcript.Thinking{Signature: b.text(it.encrypted), Raw: b.raw(it.whole)}
+func (b *builder) reasoning(it object) {
+	th := transcript.Thinking{Signature: b.text(it.get("encrypted_content")), Raw: b.raw(it.value)}
 	var texts []value
-	for _, list := range [][]part{it.summaries, it.parts} {
-		for i := range list {
-			if v := b.said(&list[i]); v.isString() {
-				texts = append(texts, v)
-			}
+	for _, p := range slices.Concat(b.list(it.get("summary")), b.list(it.get("content"))) {
+		if v := b.said(p); v.isString() {
+			texts = append(texts, v)
 		}
 	}
 	switch len(texts) {
@@ -189,40 +141,53 @@ func (b *builder) reasoning(it *item) {
 
 // call decodes a call. Only function and custom tools have names; the others get their type
 // without _call.
-func (b *builder) call(typ string, it *item) form {
-	name := cmp.Or(b.text(it.name), strings.TrimSuffix(typ, "_call"))
-	c := transcript.ToolCall{ID: b.text(it.callID), Name: name, Raw: b.raw(it.whole)}
+func (b *builder) call(typ string, it object) form {
+	name := cmp.Or(b.text(it.get("name")), strings.TrimSuffix(typ, "_call"))
+	c := transcript.ToolCall{ID: b.text(it.get("call_id")), Name: name, Raw: b.raw(it.value)}
+	var input, edited value
 	var place wire.Place
 	f := formString
 	switch typ {
 	case "function_call":
-		c.Input, place = b.scanner.content(it.arguments), stringPlace(it.arguments)
+		input = it.get("arguments")
+		edited = input
 	case "custom_tool_call":
-		c.Input, place = b.scanner.content(it.input), stringPlace(it.input)
+		input = it.get("input")
+		edited = input
 	case "apply_patch_call":
-		c.Input, place = b.scanner.content(it.operation), stringPlace(it.diff)
+		input = it.get("operation")
+		edited = b.object(input).get("diff")
 	default:
-		c.Input = b.scanner.content(it.action)
-		if it.command.kind == jsonspan.Array {
-			place, f = wire.Place{Content: it.command.Span, JSON: true}, formList
+		input = it.get("action")
+		action := b.object(input)
+		command := action.get("command")
+		if !command.given() {
+			command = action.get("commands")
+		}
+		if command.kind == jsonspan.Array {
+			place, f = wire.Place{Content: command.Span, JSON: true}, formList
 		}
 	}
+	if edited.isString() {
+		place.Content = edited.Span
+	}
+	c.Input = b.scanner.content(input)
 	b.Add(c, place)
 	return f
 }
 
-func (b *builder) output(it *item, note *itemNote) {
-	id := it.callID
+func (b *builder) output(it object, note *itemNote) {
+	id, output := it.get("call_id"), it.get("output")
 	if note.typ == "local_shell_call_output" && !id.given() {
-		id = it.id // the only output that names its call this way
+		id = it.get("id") // the only output that names its call this way
 	}
-	r := b.result(b.text(id), it.output, it.outputs, it.whole)
-	place := wire.Place{Content: contentSpan(it.output)}
+	r := b.result(b.text(id), output, it.value)
+	place := wire.Place{Content: contentSpan(output)}
 	switch note.typ {
 	case "shell_call_output":
-		r.Parts = b.shellOutput(it.outputs)
+		r.Parts = b.shellOutput(b.list(output))
 		if !place.Content.IsZero() {
-			place.JSON, note.form, note.outcome = true, formShellOutput, b.outcome(it.outputs)
+			place.JSON, note.form, note.outcome = true, formShellOutput, b.outcome(b.list(output))
 		}
 	case "computer_call_output": // a screenshot and nothing else
 		place = wire.Place{}
@@ -231,18 +196,18 @@ func (b *builder) output(it *item, note *itemNote) {
 }
 
 // outcome is how the last of the commands ended, which a stub must not change.
-func (b *builder) outcome(outputs []part) string {
-	if n := len(outputs); n > 0 && outputs[n-1].outcome.kind == jsonspan.Object {
-		return b.raw(outputs[n-1].outcome)
+func (b *builder) outcome(outputs []object) string {
+	if n := len(outputs); n > 0 && outputs[n-1].get("outcome").kind == jsonspan.Object {
+		return b.raw(outputs[n-1].get("outcome"))
 	}
 	return `{"type":"exit","exit_code":0}`
 }
 
 // shellOutput decodes what commands printed as text.
-func (b *builder) shellOutput(outputs []part) transcript.Blocks {
+func (b *builder) shellOutput(outputs []object) transcript.Blocks {
 	var list []transcript.Block
-	for i := range outputs {
-		for _, v := range [...]value{outputs[i].stdout, outputs[i].stderr} {
+	for _, o := range outputs {
+		for _, v := range [...]value{o.get("stdout"), o.get("stderr")} {
 			if v.isString() && v.Len() > len(`""`) {
 				list = append(list, transcript.Text{Text: b.scanner.content(v), Raw: b.raw(v)})
 			}

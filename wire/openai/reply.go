@@ -36,19 +36,19 @@ func DecodeChatReply(body []byte) (model.Reply, error) {
 	m, msg, _ := readChatMessage(said)
 	r.Messages = []transcript.Message{msg}
 	r.StopRaw = choice.Get("finish_reason").Text()
-	r.Stop = chatStop(r.StopRaw, msg, m.refusal.isString())
+	r.Stop = chatStop(r.StopRaw, msg, m.get("refusal").isString())
 	return r, nil
 }
 
 // readChatMessage decodes an element of a messages array, which shares its memory. It reports false if it is
 // nested deeper than a request may be.
-func readChatMessage(raw []byte) (m chatMessage, msg transcript.Message, ok bool) {
+func readChatMessage(raw []byte) (m object, msg transcript.Message, ok bool) {
 	b := builder{scan(raw)}
-	b.scanner.chatMessage(&m)
+	m = b.object(b.value())
 	if b.C.End() != nil {
 		return m, msg, false
 	}
-	b.chatMessage(&m)
+	b.chatMessage(m)
 	return m, b.Messages[0], true
 }
 
@@ -149,10 +149,9 @@ func decodeItems(items [][]byte) ([]transcript.Message, itemFacts) {
 	var f itemFacts
 	msgs := make([]transcript.Message, 0, len(items))
 	for _, raw := range items {
-		var it item
 		b := builder{scan(raw)}
-		b.scanner.item(&it)
-		note := b.item(&it)
+		it := b.object(b.value())
+		note := b.item(it)
 		msgs = append(msgs, b.Messages...)
 		switch {
 		case itemTypes[note.typ] == itemCall:
@@ -162,8 +161,8 @@ func decodeItems(items [][]byte) ([]transcript.Message, itemFacts) {
 		default:
 			f.others = true
 		}
-		for i := range it.parts {
-			f.refused = f.refused || b.text(it.parts[i].typ) == "refusal"
+		for _, p := range b.list(it.get("content")) {
+			f.refused = f.refused || b.text(p.get("type")) == "refusal"
 		}
 	}
 	return msgs, f

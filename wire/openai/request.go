@@ -53,10 +53,14 @@ func (r *Request) decode(s *scanner, member func(key string) bool) error {
 }
 
 // array walks the member that holds the messages, if it is a list.
-func (s *scanner) array(read func(), same func(i int)) {
+func (s *scanner) array(read func(object), same func(i int)) {
 	s.Messages, s.Body.Elements, s.Body.Array = nil, nil, jsonspan.Span{}
 	if s.C.Kind() == jsonspan.Array {
-		s.Elements(read, same)
+		s.Elements(func() {
+			if v := s.value(); s.C.Err() == nil {
+				read(s.object(v))
+			}
+		}, same)
 	}
 }
 
@@ -66,54 +70,44 @@ type params struct {
 	store, previous, conversation, template value
 }
 
-var paramNotes = []string{"store", "previous_response_id", "conversation", "prompt"}
-
 // member reads a top-level member that both formats have, or passes over it.
 func (r *Request) member(s *scanner, key string) {
-	p := &r.p
+	p, v := &r.p, s.value()
 	switch key {
 	case "model":
-		r.Model = s.text(s.value())
+		r.Model = s.text(v)
 	case "tools":
-		p.tools, r.Tools = s.tools(r.Tools[:0])
-	default:
-		s.note(key, paramNotes, &p.store, &p.previous, &p.conversation, &p.template)
+		p.tools, r.Tools = v, s.tools(v)
+	case "store":
+		p.store = v
+	case "previous_response_id":
+		p.previous = v
+	case "conversation":
+		p.conversation = v
+	case "prompt":
+		p.template = v
 	}
 }
 
-// tools passes over a list of tool definitions.
-func (s *scanner) tools(list []model.Tool) (value, []model.Tool) {
-	whole := s.items(func() { list = append(list, s.tool()) })
-	return whole, list
-}
-
-// tool reads a definition of either format; the Chat one has its members one level deeper.
-// A tool without a name, such as the provider's own web_search or shell, is named by its
+// tools reads a list of tool definitions of either format; the Chat one has its members one level
+// deeper. A tool without a name, such as the provider's own web_search or shell, is named by its
 // type.
-func (s *scanner) tool() model.Tool {
-	var t toolScan
-	tool := model.Tool{Raw: s.raw(s.toolMembers(&t, true)), Description: s.text(t.description)}
-	tool.Name = cmp.Or(s.text(t.name), s.text(t.label), s.text(t.typ))
-	if t.schema.given() {
-		tool.Schema = s.raw(t.schema)
-	}
-	return tool
-}
-
-type toolScan struct{ typ, name, description, schema, label value }
-
-func (s *scanner) toolMembers(t *toolScan, outer bool) value {
-	return s.fields(func(key string) {
-		switch {
-		case key == "type" && outer:
-			t.typ = s.value()
-		case (key == "function" || key == "custom") && outer:
-			s.toolMembers(t, false)
-		default:
-			s.note(key, []string{"name", "description", "parameters", "server_label"},
-				&t.name, &t.description, &t.schema, &t.label)
+func (s *scanner) tools(v value) (list []model.Tool) {
+	for _, t := range s.list(v) {
+		in := t
+		for _, kind := range []string{"function", "custom"} {
+			if o := s.object(t.get(kind)); o.kind == jsonspan.Object {
+				in = o
+			}
 		}
-	})
+		tool := model.Tool{Raw: s.raw(t.value), Description: s.text(in.get("description"))}
+		tool.Name = cmp.Or(s.text(in.get("name")), s.text(t.get("server_label")), s.text(t.get("type")))
+		if schema := in.get("parameters"); schema.given() {
+			tool.Schema = s.raw(schema)
+		}
+		list = append(list, tool)
+	}
+	return list
 }
 
 // moreTools is the edit that adds tools to the request's list, if it has one.

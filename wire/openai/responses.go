@@ -95,8 +95,8 @@ const typeAdditionalTools = "additional_tools"
 
 // toolsIn reads the definitions in an object's member tools.
 func toolsIn(raw string) []model.Tool {
-	_, list := scan(jsonspan.Value(raw).Get("tools")).tools(nil)
-	return list
+	s := scan(jsonspan.Value(raw).Get("tools"))
+	return s.tools(s.value())
 }
 
 func (r *ResponsesRequest) instructions(s *scanner) {
@@ -112,17 +112,12 @@ func (r *ResponsesRequest) input(s *scanner, earlier *ResponsesRequest) {
 	r.items, r.isString = nil, kind == jsonspan.String
 	r.hasInput = r.isString || kind == jsonspan.Array
 	b := builder{s}
-	var it item
-	s.array(func() {
-		if s.item(&it); s.C.Err() == nil {
-			r.items = append(r.items, b.item(&it))
-		}
-	}, func(i int) { r.items = append(r.items, earlier.items[i]) })
+	s.array(func(it object) { r.items = append(r.items, b.item(it)) }, func(i int) { r.items = append(r.items, earlier.items[i]) })
 	if r.isString {
 		s.Element(func() {
 			v := s.value()
 			b.Clear()
-			b.content(v, nil)
+			b.content(v)
 			b.Message(transcript.RoleUser, transcript.FormatResponses, v.Span)
 		})
 		r.items = append(r.items, itemNote{typ: "message"})

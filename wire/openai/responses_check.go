@@ -18,12 +18,10 @@ import (
 func (r *ResponsesRequest) Check(model.Model) []transcript.Violation {
 	c := itemChecker{r: r, calls: make(map[string]*callNote), ids: make(map[string]bool)}
 	if !r.isString {
-		var it item
 		for i, e := range r.body.Elements {
 			// Spans are relative to the element, which is all that is looked at.
 			c.Begin(e.Span.Of(r.body.Data))
-			c.scanner.item(&it)
-			c.item(i, &it)
+			c.item(i, c.object(c.value()))
 		}
 		c.unanswered()
 		c.reasoning()
@@ -48,7 +46,7 @@ type callNote struct {
 	open    int // calls without output
 }
 
-func (c *itemChecker) item(i int, it *item) {
+func (c *itemChecker) item(i int, it object) {
 	path, typ := fmt.Sprintf("input[%d]", i), c.itemType(it)
 	c.id(typ, it)
 	switch itemTypes[typ] {
@@ -63,9 +61,9 @@ func (c *itemChecker) item(i int, it *item) {
 	c.stored(typ, it)
 }
 
-func (c *itemChecker) id(typ string, it *item) {
-	id := c.text(it.id)
-	if id == "" || typ == "local_shell_call_output" && !it.callID.given() { // then it is the id of its call
+func (c *itemChecker) id(typ string, it object) {
+	id := c.text(it.get("id"))
+	if id == "" || typ == "local_shell_call_output" && !it.get("call_id").given() { // then it is the id of its call
 		return
 	}
 	if c.ids[id] {
@@ -75,12 +73,12 @@ func (c *itemChecker) id(typ string, it *item) {
 	c.ids[id] = true
 }
 
-func (c *itemChecker) call(path, typ string, it *item) {
-	c.atMost(path+".call_id", it.callID)
+func (c *itemChecker) call(path, typ string, it object) {
+	c.atMost(path+".call_id", it.get("call_id"))
 	if typ == "function_call" {
-		c.name(path+".name", it.name)
+		c.name(path+".name", it.get("name"))
 	}
-	id := c.text(it.callID)
+	id := c.text(it.get("call_id"))
 	if id == "" {
 		return
 	}
@@ -96,10 +94,10 @@ func (c *itemChecker) call(path, typ string, it *item) {
 // spoken is a type as the provider's messages write it.
 func spoken(typ string) string { return strings.ReplaceAll(typ, "_", " ") }
 
-func (c *itemChecker) output(typ string, it *item) {
-	idValue := it.callID
+func (c *itemChecker) output(typ string, it object) {
+	idValue := it.get("call_id")
 	if typ == "local_shell_call_output" && !idValue.given() {
-		idValue = it.id
+		idValue = it.get("id")
 	}
 	id := c.text(idValue)
 	n := c.calls[id]
@@ -126,12 +124,12 @@ func (c *itemChecker) unanswered() {
 }
 
 // stored checks that nothing refers to an item that the provider has not stored.
-func (c *itemChecker) stored(typ string, it *item) {
-	id := c.text(it.id)
+func (c *itemChecker) stored(typ string, it object) {
+	id := c.text(it.get("id"))
 	if c.r.p.store.kind != jsonspan.False || id == "" {
 		return
 	}
-	sealed := it.encrypted.isString() && it.encrypted.Len() > len(`""`)
+	sealed := it.get("encrypted_content").isString() && it.get("encrypted_content").Len() > len(`""`)
 	bare := typ == "reasoning" && !sealed && strings.HasPrefix(id, "rs_")
 	if bare || typ == "item_reference" {
 		c.Violations.Add("item-not-stored", "input", "Item with id '%s' not found. "+

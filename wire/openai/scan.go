@@ -9,10 +9,9 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// Reading is done in two steps. Scanning passes over a message once and notes where its
-// members are and of what kind; it refuses nothing that is JSON. Decoding and checking then
-// look at the notes. Members come in any order, content often before type and role, so
-// nothing can be decided during the scan.
+// Members come in any order, content often before type and role, so nothing can be decided while
+// they are passed over: an object is taken apart first, and then asked for its members. It
+// refuses nothing that is JSON.
 
 // value is a JSON value that was passed over. Its kind is Invalid if there is none.
 type value struct {
@@ -40,31 +39,50 @@ func (s *scanner) value() value {
 	return value{s.C.Skip(), kind}
 }
 
-// note keeps the value of the member at the cursor if its key is among names. It leaves other
-// members to the cursor, which passes over them.
-func (s *scanner) note(key string, names []string, into ...*value) {
-	if i := slices.Index(names, key); i >= 0 {
-		*into[i] = s.value()
-	}
+// object is a value with its members, if it is an object.
+type object struct {
+	value
+	fields []field
 }
 
-// fields walks the object at the cursor with a function that reads members, or leaves them to the
-// cursor. It returns the object, and anything else that is there.
-func (s *scanner) fields(member func(key string)) value {
-	start, kind := s.C.Pos(), s.C.Kind()
-	for key := range s.C.Fields {
-		member(key)
-	}
-	return value{s.Since(start), kind}
+type field struct {
+	name string
+	value
 }
 
-// items walks the list at the cursor as fields does an object.
-func (s *scanner) items(element func()) value {
-	start, kind := s.C.Pos(), s.C.Kind()
-	for range s.C.Items {
-		element()
+// get returns a member; of several the last counts.
+func (o object) get(name string) value {
+	for _, f := range slices.Backward(o.fields) {
+		if f.name == name {
+			return f.value
+		}
 	}
-	return value{s.Since(start), kind}
+	return value{}
+}
+
+func (s *scanner) json(v value) jsonspan.Value { return v.Of(s.Data) }
+
+// part is the value at a span of another one.
+func (s *scanner) part(of value, at jsonspan.Span) value {
+	v := value{Span: at.Move(of.Start)}
+	v.kind = s.json(v).Kind()
+	return v
+}
+
+func (s *scanner) object(v value) object {
+	o := object{value: v}
+	for key, at := range s.json(v).Members() {
+		o.fields = append(o.fields, field{s.Text(key.Move(v.Start)), s.part(v, at)})
+	}
+	return o
+}
+
+// list takes a list apart whose elements should be objects.
+func (s *scanner) list(v value) (out []object) {
+	for at := range s.json(v).Elements() {
+		out = append(out, s.object(s.part(v, at)))
+	}
+	return out
 }
 
 // text returns the decoded text of a string, "" for anything else.
@@ -95,50 +113,7 @@ func (s *scanner) number(v value) int {
 	if v.kind != jsonspan.Number {
 		return 0
 	}
-	return jsonspan.Value(v.Of(s.Data)).Int()
-}
-
-type part struct {
-	whole  value
-	typ    value
-	text   value // of text, input_text, output_text, reasoning_text and summary_text
-	said   value // the refusal
-	url    value // of image_url and input_image
-	detail value
-
-	stdout, stderr, outcome value // of a shell_call_output
-}
-
-// parts passes over content, which is text or a list of parts, and appends the parts to
-// buf.
-func (s *scanner) parts(buf []part) (value, []part) {
-	whole := s.items(func() { buf = append(buf, s.part()) })
-	return whole, buf
-}
-
-var partNotes = []string{"type", "text", "refusal", "detail", "stdout", "stderr", "outcome"}
-
-func (s *scanner) part() part {
-	var p part
-	p.whole = s.fields(func(key string) {
-		if key == "image_url" { // an object on the Chat wire, a string on the Responses one
-			s.imageURL(&p)
-		} else {
-			s.note(key, partNotes, &p.typ, &p.text, &p.said, &p.detail, &p.stdout, &p.stderr, &p.outcome)
-		}
-	})
-	return p
-}
-
-func (s *scanner) imageURL(p *part) {
-	if s.C.Kind() != jsonspan.Object {
-		p.url = s.value()
-		return
-	}
-	p.url = value{}
-	for key := range s.C.Fields {
-		s.note(key, []string{"url", "detail"}, &p.url, &p.detail)
-	}
+	return s.json(v).Int()
 }
 
 // The lists of a message that a block can be an element of: see [wire.Place].
@@ -152,14 +127,13 @@ const (
 type builder struct{ *scanner }
 
 // content adds the blocks of a message's content: a string or a list of parts.
-func (b *builder) content(v value, parts []part) {
+func (b *builder) content(v value) {
 	if v.isString() {
 		b.Add(transcript.Text{Text: b.scanner.content(v), Raw: b.raw(v)}, wire.Place{Content: v.Span})
 		return
 	}
-	for i := range parts {
-		p := &parts[i]
-		place := wire.Place{Whole: p.whole.Span, List: listContent}
+	for _, p := range b.list(v) {
+		place := wire.Place{Whole: p.Span, List: listContent}
 		block := b.scanner.block(p)
 		if block.Kind() == transcript.KindText {
 			place.Content = b.said(p).Span
@@ -169,48 +143,44 @@ func (b *builder) content(v value, parts []part) {
 }
 
 // result makes a tool result of a string or a list of parts.
-func (b *builder) result(callID string, v value, parts []part, whole value) transcript.ToolResult {
-	r := transcript.ToolResult{CallID: callID, Raw: b.raw(whole)}
-	var few [4]transcript.Block
-	list := few[:0]
+func (b *builder) result(callID string, v, whole value) transcript.ToolResult {
+	var list []transcript.Block
 	if v.isString() {
 		list = append(list, transcript.Text{Text: b.scanner.content(v), Raw: b.raw(v)})
 	}
-	for i := range parts {
-		list = append(list, b.scanner.block(&parts[i]))
+	for _, p := range b.list(v) {
+		list = append(list, b.scanner.block(p))
 	}
-	r.Parts = transcript.BlocksOf(list...)
-	return r
+	return transcript.ToolResult{CallID: callID, Raw: b.raw(whole), Parts: transcript.BlocksOf(list...)}
 }
 
 // said returns the value that holds a part's text, or its refusal.
-func (s *scanner) said(p *part) value {
-	switch s.text(p.typ) {
+func (s *scanner) said(p object) value {
+	switch s.text(p.get("type")) {
 	case "text", "input_text", "output_text", "summary_text", "reasoning_text":
-		if p.text.isString() {
-			return p.text
-		}
+		return p.get("text")
 	case "refusal":
-		if p.said.isString() {
-			return p.said
-		}
+		return p.get("refusal")
 	}
 	return value{}
 }
 
 // block decodes a part. A refusal is text: the model said it. What is not text or an
 // image stays opaque.
-func (s *scanner) block(p *part) transcript.Block {
+func (s *scanner) block(p object) transcript.Block {
 	if said := s.said(p); said.isString() {
-		return transcript.Text{Text: s.content(said), Raw: s.raw(p.whole)}
+		return transcript.Text{Text: s.content(said), Raw: s.raw(p.value)}
 	}
-	typ := s.text(p.typ)
-	if (typ == "image_url" || typ == "input_image") && p.url.isString() {
-		img := transcript.ImageAt(s.text(p.url)) // shares memory unless something is escaped, such as \/
-		img.Detail, img.Raw = s.text(p.detail), s.raw(p.whole)
+	typ, url, detail := s.text(p.get("type")), p.get("image_url"), p.get("detail")
+	if o := s.object(url); url.kind == jsonspan.Object { // on the Chat wire
+		url, detail = o.get("url"), o.get("detail")
+	}
+	if (typ == "image_url" || typ == "input_image") && url.isString() {
+		img := transcript.ImageAt(s.text(url)) // shares memory unless something is escaped, such as \/
+		img.Detail, img.Raw = s.text(detail), s.raw(p.value)
 		return img
 	}
-	return transcript.Opaque{Type: typ, Raw: s.raw(p.whole)}
+	return transcript.Opaque{Type: typ, Raw: s.raw(p.value)}
 }
 
 // imageURL is the reverse of [transcript.ImageAt].
