@@ -61,12 +61,11 @@ func (f *proxyFlags) status(ctx context.Context, p *term.Console, _ []string) (t
 	if err != nil {
 		return nil, err
 	}
-	if st, _, err := stores.OpenAs(ctx, p, f.store, stores.ReadOnly); err == nil {
+	st, _, err := stores.OpenAs(ctx, p, f.store, stores.ReadOnly)
+	if err == nil { // else there is none, and titles are left out
 		defer st.Close()
-		s.Entitle(ctx, st)
-	} else {
-		s.Entitle(ctx, nil)
 	}
+	s.Entitle(ctx, st)
 	return s, nil
 }
 

@@ -105,14 +105,8 @@ func (f *proxyFlags) serve(ctx context.Context, p *term.Console) error {
 		p.Note("pleat: %s\n", line)
 	}
 	if f.dash {
-		of := library.Options{Tenant: f.store.Tenant}
-		var ok bool
-		if of.Store, ok = front.Store.(library.Store); !ok {
-			err = errors.New("the store cannot list its sessions")
-		} else {
-			of.Index, err = f.index.Path(p, f.store)
-		}
-		if err != nil {
+		of := library.Options{Tenant: f.store.Tenant, Store: front.Store.(library.Store)} // as [stores.Open] opens it
+		if of.Index, err = f.index.Path(p, f.store); err != nil {
 			return errors.Join(err, l.Close(), end())
 		}
 		h, closeDash, err := dashboard(p, of, dash.Options{Token: dashToken, Window: int(f.window), Logger: log})
@@ -213,10 +207,9 @@ func machineMemory() int64 {
 	}
 	data, _ := os.ReadFile("/proc/meminfo")
 	for line := range strings.Lines(string(data)) {
-		if rest, ok := strings.CutPrefix(line, "MemTotal:"); ok {
-			n, err := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(rest), "kB")), 10, 64)
-			note(n<<10, err)
-		}
+		var kilobytes int64
+		_, err := fmt.Sscanf(line, "MemTotal: %d kB", &kilobytes)
+		note(kilobytes<<10, err)
 	}
 	return least
 }

@@ -156,10 +156,7 @@ func (l agentList) Print(out *term.Page) {
 	}
 	row("AGENT", "INSTALLED", "SET UP", "WHERE, OR WHY NOT")
 	for _, c := range clients.All {
-		here, setup, what := "no", "no", c.Path(l.getenv)
-		if c.Installed() {
-			here = "yes"
-		}
+		here, setup, what := map[bool]string{true: "yes", false: "no"}[c.Installed()], "no", c.Path(l.getenv)
 		switch proxied, inside := l.made.Has(c.Name), l.made.Has(c.InsideRecords()...); {
 		case proxied && inside:
 			setup = "both"

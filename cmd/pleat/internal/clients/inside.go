@@ -2,6 +2,7 @@ package clients
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed"
 	"encoding/json"
 	"fmt"
@@ -71,33 +72,30 @@ func (c Client) Inside(
 	if c.script == "" {
 		first.keys = hooksOf(program, c.Name)
 	}
+	free := func(record, path, what string, k clientconfig.Key) bool {
+		ok, failed := made.isFree(record, path, k)
+		if err = cmp.Or(err, failed); !ok {
+			kept = append(kept, what+" in "+path)
+		}
+		return ok
+	}
 	if c.Name == "claude" {
 		line := clientconfig.Key{Path: []string{"statusLine"}, Value: map[string]any{
 			"type": "command", "command": shellCall(runtime.GOOS, program, "status-line", "claude"),
 		}}
-		switch free, err := made.isFree(first.Record, first.Path, line); {
-		case err != nil:
-			return nil, nil, err
-		case free:
+		if free(first.Record, first.Path, "statusLine", line) {
 			first.keys = append(first.keys, line)
-		default:
-			kept = append(kept, "statusLine in "+first.Path)
 		}
 	}
 	list = append(list, first)
 	if i := slices.Index(ServerNames, c.Name); i >= 0 {
 		m := Servers(program, getenv)[i]
 		m.Record = insideMark + c.Name + "-mcp"
-		switch free, err := made.isFree(m.Record, m.Path, m.keys[0]); {
-		case err != nil:
-			return nil, nil, err
-		case free:
+		if free(m.Record, m.Path, "the MCP server pleat", m.keys[0]) {
 			list = append(list, m)
-		default:
-			kept = append(kept, "the MCP server pleat in "+m.Path)
 		}
 	}
-	return list, kept, nil
+	return list, kept, err
 }
 
 // hooksOf are the hooks of Claude Code and of those that have taken over its form. They come

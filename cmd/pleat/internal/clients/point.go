@@ -86,11 +86,7 @@ func (c Client) settled(base string, getenv func(string) string) (Client, error)
 				providerOf(k), term.WithoutPassword(v))
 		}
 	}
-	why, err := c.elsewhere(path, getenv)
-	if err != nil {
-		return c, err
-	}
-	if why != "" {
+	if why := c.elsewhere(path, getenv); why != "" {
 		hint := "use an API key of the provider"
 		if c.inside != "" {
 			hint += ", or pleat inside (pleat setup " + c.Name + " --inside)"
@@ -100,7 +96,7 @@ func (c Client) settled(base string, getenv func(string) string) (Client, error)
 	if c.Name != "codex" {
 		return c, nil
 	}
-	name, _ := text(path, "model_provider")
+	name := text(path, "model_provider")
 	if name == "" || name == "openai" {
 		return c, nil
 	}
@@ -113,55 +109,45 @@ func (c Client) settled(base string, getenv func(string) string) (Client, error)
 	return c, nil
 }
 
-// text is the text that a key of a file has; "": none.
-func text(path string, key ...string) (string, error) {
-	value, err := clientconfig.Get(path, key...)
+// text is the text that a key of a file has; "": none, or the file cannot be read.
+func text(path string, key ...string) string {
+	value, _ := clientconfig.Get(path, key...)
 	s, _ := value.(string)
-	return s, err
+	return s
 }
 
 // elsewhere says why a client's requests go where its login or its cloud has them go, whatever
 // address its settings name; empty: they do not.
-func (c Client) elsewhere(path string, getenv func(string) string) (string, error) {
+func (c Client) elsewhere(path string, getenv func(string) string) string {
 	switch c.Name {
 	case "claude":
 		for _, cloud := range []string{"BEDROCK", "VERTEX", "FOUNDRY"} {
 			name := "CLAUDE_CODE_USE_" + cloud
-			set, err := text(path, "env", name)
-			if err != nil {
-				return "", err
-			}
-			if !slices.Contains([]string{"", "0", "false"}, cmp.Or(set, getenv(name))) {
-				return "has " + name, nil
+			if !slices.Contains([]string{"", "0", "false"}, cmp.Or(text(path, "env", name), getenv(name))) {
+				return "has " + name
 			}
 		}
 	case "codex":
 		auth := filepath.Join(filepath.Dir(path), "auth.json")
-		mode, err := text(auth, "auth_mode")
-		if err != nil {
-			return "", err
-		}
+		mode := text(auth, "auth_mode")
 		tokens, _ := clientconfig.Get(auth, "tokens")
-		key, _ := clientconfig.Get(auth, "OPENAI_API_KEY")
-		if mode == "chatgpt" || mode == "" && tokens != nil && key == nil {
-			return "is logged in with ChatGPT", nil
+		if mode == "chatgpt" || mode == "" && tokens != nil && text(auth, "OPENAI_API_KEY") == "" {
+			return "is logged in with ChatGPT"
 		}
 	case "gemini":
-		kind, err := text(filepath.Join(filepath.Dir(path), "settings.json"), "security", "auth", "selectedType")
-		if err != nil || slices.Contains([]string{"", "gemini-api-key", "gateway"}, kind) {
-			return "", err
+		kind := text(filepath.Join(filepath.Dir(path), "settings.json"), "security", "auth", "selectedType")
+		if !slices.Contains([]string{"", "gemini-api-key", "gateway"}, kind) {
+			return "is logged in with " + kind
 		}
-		return "is logged in with " + kind, nil
 	}
-	return "", nil
+	return ""
 }
 
 // upstreams are the flags that let the proxy forward to where a client has sent its requests
 // until now, if that is some other server than the provider's own.
 func upstreams(path string, keys []clientconfig.Key, getenv func(string) string) (flags string) {
 	for _, k := range keys {
-		old, _ := text(path, k.Path...)
-		old = cmp.Or(old, variable(k, getenv)) // a variable that the settings replace from now on
+		old := cmp.Or(text(path, k.Path...), variable(k, getenv)) // a variable that the settings replace from now on
 		if old == k.Value || !strings.Contains(old, "://") || strings.Contains(old, "127.0.0.1:4141") {
 			continue
 		}
@@ -193,8 +179,7 @@ func providerOf(k clientconfig.Key) string {
 // replace the variables, so they repeat what those list.
 func reachDirectly(path string, table []string, getenv func(string) string) (keys []clientconfig.Key) {
 	for _, set := range webproxy.NoProxy(func(name string) string {
-		there, _ := text(path, append(slices.Clone(table), name)...)
-		return cmp.Or(there, getenv(name))
+		return cmp.Or(text(path, append(slices.Clone(table), name)...), getenv(name))
 	}) {
 		name, list, _ := strings.Cut(set, "=")
 		keys = append(keys, clientconfig.Key{Path: append(slices.Clone(table), name), Value: list})

@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -184,7 +183,7 @@ func (d *doctor) examineProxy(ctx context.Context) (running bool) {
 		d.wrong("proxy", err.Error(), "give --listen as HOST:PORT")
 		return false
 	}
-	another := "use another port, such as: " + d.Start + " --listen " + beside(d.Listen)
+	another := "use another port: " + d.Start + " --listen HOST:PORT"
 	switch {
 	case running:
 		switch why := tally.Unready(ctx, d.Listen); why {
@@ -208,16 +207,6 @@ func (d *doctor) examineProxy(ctx context.Context) (running bool) {
 		d.note("proxy", fmt.Sprintf("none at %s; \"%s%s\" starts one there", d.Listen, d.Start, tally.At(d.Listen)))
 	}
 	return running
-}
-
-// beside is an address with the next port.
-func beside(address string) string {
-	host, port, err := net.SplitHostPort(address)
-	n, failed := strconv.Atoi(port)
-	if err != nil || failed != nil || n >= 65535 {
-		return tally.Address
-	}
-	return net.JoinHostPort(host, strconv.Itoa(n+1))
 }
 
 // examineNetwork says how providers are reached from here, and whether agents reach pleat. A proxy that
