@@ -21,14 +21,13 @@ func doctorCommand(p *term.Console) *cobra.Command {
 		Use:   "doctor",
 		Args:  noArguments,
 		Short: "check the installation and suggest fixes",
-		Long: `Checks the version, the settings, the store, the proxy and its port, the keys in the
-environment (it names them and never shows them), model servers on this machine, and the
-agents that are set up. Each line says what was found, and what to do if something is wrong.
-The exit code is 1 if something is.
+		Long: `Checks the version, settings, the store, the proxy and its port, keys in the environment,
+model servers on this machine, and the agents that are set up. Each line says what was found,
+and what to do if something is wrong. The exit code is 1 if something is.
 
 With --live it tries a hosted provider instead, with the key in ANTHROPIC_API_KEY, OPENAI_API_KEY
 or GEMINI_API_KEY: about ten requests through a proxy of its own, for a few cents. It names the
-price first and asks. The key is neither shown nor stored.`,
+price and asks. Keys are neither shown nor stored.`,
 		Example: "pleat doctor\npleat doctor --json\npleat doctor --live anthropic",
 	}
 	fs := c.Flags()

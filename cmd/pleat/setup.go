@@ -20,19 +20,17 @@ func setupCommand(p *term.Console) *cobra.Command {
 		Use:   "setup [AGENT]",
 		Args:  takes(0, 1, "one agent"),
 		Short: "configure an agent to use the proxy, or to run pleat inside; --undo reverts",
-		Long: `Writes the address of the proxy into the configuration file of AGENT, so that it sends its
-requests through "pleat proxy" from now on. It shows the change first and asks; elsewhere than
-on a terminal --yes is needed. The rest of the file stays as it is, byte for byte. --undo takes
-the change back; without AGENT all that pleat has changed for any agent.
+		Long: `Writes the address of the proxy into the configuration of AGENT, which then sends its requests
+through "pleat proxy". Setup shows the change and asks; without a terminal it needs --yes. The
+rest of the file stays byte for byte. --undo takes the change back, without AGENT all changes.
 
-While the agent is set up this way the proxy must run: setup offers to start it, now and
-whenever you log in, as "pleat proxy start" does. If no proxy answers then, nothing is written,
-unless --later says so. "pleat wrap AGENT" needs no setup and starts a proxy of its own. Without
-AGENT it lists the agents.
+The proxy must run from then on: setup offers to start it, as "pleat proxy start" does. If no
+proxy answers, nothing is written, unless --later says so. "pleat wrap AGENT" needs no setup.
+Without AGENT setup lists the agents.
 
-With --inside there is no proxy: claude, codex, opencode, pi or qwen compacts by itself as
-before, runs pleat when it does, and goes on with what pleat keeps of the session. A project
-whose pleat.toml says inside = false is left alone.`,
+With --inside there is no proxy: claude, codex, opencode, pi or qwen compacts as before, runs
+pleat when it does, and goes on with what pleat keeps of the session. A project whose
+pleat.toml says inside = false is left alone.`,
 		Example: `pleat setup claude
 # no proxy: pleat steps in when Claude Code compacts
 pleat setup claude --inside

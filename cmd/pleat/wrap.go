@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/clients"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
@@ -27,14 +26,12 @@ func wrapCommand(p *term.Console) *cobra.Command {
 		Use:   "wrap [flags] CLIENT [ARGUMENTS]",
 		Short: "run one agent through a temporary proxy",
 		Long: `Starts a proxy on a free port of this machine, runs CLIENT with ARGUMENTS through it, and ends
-when the client does. What follows CLIENT is the client's: flags for pleat come before it.
-CLIENT is claude, codex, opencode, pi, gemini, qwen, goose, aider, crush, copilot, or any other
-program that reads ANTHROPIC_BASE_URL, OPENAI_BASE_URL or GOOGLE_GEMINI_BASE_URL. The client
-uses its own keys and logins as before. If these variables are set already, the proxy forwards
-to where they point, unless --upstream-anthropic, --upstream-openai or --upstream-gemini says
-otherwise. At the end it says what was sent, and what was folded. The exit code is the
-client's. "pleat setup" lists all agents, also those that can only be set up or not be used at
-all, and why.`,
+when the client does. Flags for pleat come before CLIENT. CLIENT is claude, codex, opencode, pi,
+gemini, qwen, goose, aider, crush, copilot, or any other program that reads ANTHROPIC_BASE_URL,
+OPENAI_BASE_URL or GOOGLE_GEMINI_BASE_URL. It uses its own keys and logins. The proxy forwards
+to where these variables point, unless --upstream-anthropic, --upstream-openai or
+--upstream-gemini says otherwise. At the end it says what was sent and folded. The exit code is
+the client's. "pleat setup" lists all agents, also those that cannot be wrapped, and why.`,
 		Example: `pleat wrap claude
 pleat wrap claude -p 'Fix the build.'
 pleat wrap --window 100k codex exec 'Fix the build.'
@@ -45,8 +42,6 @@ pleat wrap python agent.py`,
 	f.declare(fs)
 	fs.SetInterspersed(false)
 	c.RunE = runs(p, func(ctx context.Context, p *term.Console, args []string) error {
-		given := make(map[string]bool)
-		fs.Visit(func(f *pflag.Flag) { given[f.Name] = true })
 		if len(args) == 0 {
 			return term.UsageError("wrap needs a program to run")
 		}
@@ -63,7 +58,15 @@ pleat wrap python agent.py`,
 		} else if err != nil {
 			return fmt.Errorf("run %s: %w", args[0], err)
 		}
-		f.keepUpstreams(c, p.Getenv, given)
+		// It forwards to where the client would have sent its requests by itself, unless a setting says otherwise. Its
+		// keys are for that server only.
+		for provider, base := range c.Bases(p.Getenv) {
+			if upstream := fs.Lookup("upstream-" + provider); base != "" && !upstream.Changed {
+				if err := upstream.Value.Set(base); err != nil {
+					return err
+				}
+			}
+		}
 		return f.wrap(ctx, p, c, args)
 	})
 	return c
@@ -73,20 +76,6 @@ pleat wrap python agent.py`,
 type exitError struct{ code int }
 
 func (e exitError) Error() string { return fmt.Sprintf("exit status %d", e.code) }
-
-// keepUpstreams forwards to where the client would have sent its requests by itself, unless
-// a setting says otherwise. Its keys are for that server only.
-func (f *proxyFlags) keepUpstreams(c clients.Client, getenv func(string) string, given map[string]bool) {
-	keep := func(flag string, to *string, base string) {
-		if base != "" && !given[flag] {
-			*to = base
-		}
-	}
-	anthropic, openai, gemini := c.Bases(getenv)
-	keep("upstream-anthropic", &f.anthropic, anthropic)
-	keep("upstream-openai", &f.openai, openai)
-	keep("upstream-gemini", &f.gemini, gemini)
-}
 
 func (f *proxyFlags) wrap(ctx context.Context, p *term.Console, c clients.Client, args []string) (err error) {
 	// Signals are for the client. They are caught, not ignored, because the client would
@@ -109,16 +98,8 @@ func (f *proxyFlags) wrap(ctx context.Context, p *term.Console, c clients.Client
 		Handler: counted, ReadHeaderTimeout: 20 * time.Second,
 		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, 0),
 	}
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		_ = server.Serve(l) // ends when it is closed below
-	}()
-	defer func() {
-		err = errors.Join(err, server.Close())
-		<-ended
-		err = errors.Join(err, end())
-	}()
+	go func() { _ = server.Serve(l) }() // ends when it is closed below
+	defer func() { err = errors.Join(err, server.Close(), end()) }()
 	err = runClient(ctx, p, c, "http://"+l.Addr().String(), args, signals)
 	if came.Load() == 0 {
 		p.Note("pleat: %s sent nothing through the proxy (does a setting of its own name another server?)\n", args[0])

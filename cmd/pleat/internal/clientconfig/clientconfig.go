@@ -26,8 +26,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 )
 
 // Key is a key to set, by the names of the objects or tables around it and its own. A value
@@ -159,14 +157,11 @@ func Get(path string, key ...string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	text, err := term.ReadRegular(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
+	e, err := open(path, "")
 	if err != nil {
 		return nil, err
 	}
-	values, err := s.decode(text)
+	values, err := s.decode(e.Before)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", path, err)
 	}

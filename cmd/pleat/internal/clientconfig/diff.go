@@ -36,21 +36,18 @@ func (e *Edit) Diff() string {
 		if st.Key == nil || Same(old, new) || slices.ContainsFunc(e.steps[i+1:], again) {
 			continue
 		}
-		name, set := strings.Join(st.Key, "."), st.Value
-		if st.Member {
-			set = "[" + set + "]"
-		}
+		name := strings.Join(st.Key, ".")
 		switch {
 		case adds(old, new):
-			lines = append(lines, "+ "+name+", beside what is there: "+shown(new, old, set))
+			lines = append(lines, "+ "+name+", beside what is there: "+marshal(beyond(new, old)))
 		case adds(new, old): // as it does when it is taken back
-			lines = append(lines, "- "+name+", beside what stays: "+shown(old, new, marshal(old)))
+			lines = append(lines, "- "+name+", beside what stays: "+marshal(beyond(old, new)))
 		default:
 			if old != nil {
-				lines = append(lines, "- "+name+": "+shown(old, nil, set))
+				lines = append(lines, "- "+name+": "+st.shown(old))
 			}
 			if new != nil {
-				lines = append(lines, "+ "+name+": "+shown(new, old, set))
+				lines = append(lines, "+ "+name+": "+st.shown(new))
 			}
 		}
 	}
@@ -61,35 +58,34 @@ func (e *Edit) Diff() string {
 func adds(old, new any) bool {
 	had, _ := old.([]any)
 	has, _ := new.([]any)
-	return len(had) > 0 && len(has) > len(had) && len(beyond(had, has)) == 0
+	return len(had) > 0 && len(has) > len(had) && len(beyond(old, new)) == 0
 }
 
 // beyond are the members of a list that another has not.
-func beyond(list, other []any) []any {
-	return slices.DeleteFunc(slices.Clone(list), func(x any) bool {
-		return slices.ContainsFunc(other, func(y any) bool { return Same(x, y) })
+func beyond(list, other any) []any {
+	of, _ := list.([]any)
+	than, _ := other.([]any)
+	return slices.DeleteFunc(slices.Clone(of), func(x any) bool {
+		return slices.ContainsFunc(than, func(y any) bool { return Same(x, y) })
 	})
 }
 
 func marshal(v any) string {
 	text, _ := json.Marshal(v) // it was decoded from JSON, or can be
-	return string(text)
+	return secrets.Redact(string(text))
 }
 
 // shown is a value as it is shown. Objects and lists may hold anything: of those only what is
-// set is shown, without what a list had before. An address may have a password in it.
-func shown(v, before any, set string) string {
-	list, isList := v.([]any)
-	_, isObject := v.(map[string]any)
-	whole := marshal(v)
-	if had, _ := before.([]any); isList && len(had) > 0 {
-		v = beyond(list, had)
+// set is shown. An address may have a password in it.
+func (st step) shown(v any) string {
+	set, text := st.Value, marshal(v)
+	if st.Member {
+		set = "[" + set + "]"
 	}
-	text := marshal(v)
-	if (isList || isObject) && !sameValue(whole, set) && !sameValue(text, set) {
+	if strings.ContainsAny(text[:1], "[{") && !sameValue(text, set) {
 		return "…"
 	}
-	return secrets.Redact(text)
+	return text
 }
 
 // get finds a key in decoded values; nil: it is not there.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/clientconfig"
@@ -31,22 +32,20 @@ func Wrapped(program string, getenv func(string) string) (Client, error) {
 	return c, nil
 }
 
-// Bases are the servers to which the client would send its requests by itself, where its environment names
-// them.
-func (c Client) Bases(getenv func(string) string) (anthropic, openai, gemini string) {
-	anthropic, openai = getenv("ANTHROPIC_BASE_URL"), getenv("OPENAI_BASE_URL")
-	for _, v := range c.Env { // the client's own names come first
-		name, _, _ := strings.Cut(v, "=")
-		if strings.HasPrefix(name, "ANTHROPIC") {
-			anthropic = cmp.Or(getenv(name), anthropic)
-		} else {
-			openai = cmp.Or(getenv(name), openai)
-		}
+// Bases are the servers, by provider, to which the client would send its requests by itself, where its environment
+// names them.
+func (c Client) Bases(getenv func(string) string) map[string]string {
+	bases := map[string]string{"gemini": getenv("GOOGLE_GEMINI_BASE_URL")}
+	for _, v := range append(slices.Clone(c.Env), "ANTHROPIC_BASE_URL=", "OPENAI_BASE_URL=") {
+		name, _, _ := strings.Cut(v, "=") // the client's own names come first
+		of := providerOf(clientconfig.Key{Path: []string{name}})
+		bases[of] = cmp.Or(bases[of], getenv(name))
 	}
 	if c.Name == "copilot" {
-		anthropic, openai = getenv("COPILOT_PROVIDER_BASE_URL"), getenv("COPILOT_PROVIDER_BASE_URL")
+		bases["anthropic"] = getenv("COPILOT_PROVIDER_BASE_URL")
+		bases["openai"] = bases["anthropic"]
 	}
-	return anthropic, openai, getenv("GOOGLE_GEMINI_BASE_URL")
+	return bases
 }
 
 // Through is how the client is run through the proxy at base: with which arguments, and what its environment

@@ -35,8 +35,6 @@ type Service struct {
 
 	file, text  string // what describes it; no file: the commands do
 	start, stop [][]string
-	made        []string // folders that were made for the file, the innermost first
-	was         []byte   // what the file said before; nil: there was none
 }
 
 // New describes the service of a system that runs a command.
@@ -130,46 +128,48 @@ func (o Options) launchAgent(label, log string) string {
 // Start starts the proxy in the background, now and at every login. If that fails, what was there before is
 // there again.
 func (s *Service) Start(ctx context.Context) error {
-	if err := s.describe(); err != nil {
+	if s.file == "" {
+		return run(ctx, s.start)
+	}
+	was, err := s.own()
+	var made []string // folders, the innermost first
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
+		for dir := filepath.Dir(s.file); term.Missing(dir); dir = filepath.Dir(dir) {
+			made = append(made, dir)
+		}
+		err = term.WriteIn(s.file, []byte(s.text))
+	}
+	if err != nil {
 		return fmt.Errorf("start the proxy: %w", err)
 	}
-	if err := run(ctx, s.start); err != nil {
-		if s.was != nil {
-			return errors.Join(err, term.WriteIn(s.file, s.was))
-		}
-		return errors.Join(err, s.forget())
-	}
-	return nil
-}
-
-// describe writes the file that describes the service, and notes what there was before.
-func (s *Service) describe() (err error) {
-	if s.file == "" {
+	if err = run(ctx, s.start); err == nil {
 		return nil
 	}
-	if s.was, err = s.own(); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+	if was != nil {
+		return errors.Join(err, term.WriteIn(s.file, was))
 	}
-	for dir := filepath.Dir(s.file); term.Missing(dir); dir = filepath.Dir(dir) {
-		s.made = append(s.made, dir)
+	err = errors.Join(err, os.Remove(s.file))
+	for _, dir := range made {
+		_ = os.Remove(dir) // unless something is in it
 	}
-	return term.WriteIn(s.file, []byte(s.text))
+	return err
 }
 
 // Stop ends the proxy, which does not start any more either.
 func (s *Service) Stop(ctx context.Context) error {
-	if s.file != "" {
-		switch _, err := s.own(); {
-		case errors.Is(err, fs.ErrNotExist):
-			return errors.New("the proxy is no service here: end it where it was started")
-		case err != nil:
-			return fmt.Errorf("stop the proxy: %w", err)
-		}
+	if s.file == "" {
+		return run(ctx, s.stop)
+	}
+	switch _, err := s.own(); {
+	case errors.Is(err, fs.ErrNotExist):
+		return errors.New("the proxy is no service here: end it where it was started")
+	case err != nil:
+		return fmt.Errorf("stop the proxy: %w", err)
 	}
 	if err := run(ctx, s.stop); err != nil {
 		return err
 	}
-	return s.forget()
+	return os.Remove(s.file)
 }
 
 // own returns what the file says, and an error if it is not there, or is not one that pleat wrote.
@@ -180,17 +180,6 @@ func (s *Service) own() ([]byte, error) {
 		err = fmt.Errorf("%s is not pleat's: move it away, or start the proxy from it", s.file)
 	}
 	return text, err
-}
-
-func (s *Service) forget() error {
-	if s.file == "" {
-		return nil
-	}
-	err := os.Remove(s.file)
-	for _, dir := range s.made {
-		_ = os.Remove(dir) // unless something is in it
-	}
-	return err
 }
 
 func run(ctx context.Context, commands [][]string) error {
