@@ -33,8 +33,8 @@ func TestCents(t *testing.T) {
 // What went through the proxy is told also where agents left no files, and that it is of no period.
 func TestUsageTellsTheBill(t *testing.T) {
 	for want, j := range map[string]*usageJSON{
-		"Through the proxy\n  2 requests cost $1.00":                       {},
-		"Through the proxy  ever, by all clients\n  2 requests cost $1.00": {some: true, All: spendJSON{Requests: 1}},
+		"Through the proxy\n  2 requests · $1.00":                       {},
+		"Through the proxy  ever, by all clients\n  2 requests · $1.00": {some: true, All: spendJSON{Requests: 1}},
 	} {
 		var out bytes.Buffer
 		p := &term.Console{Stdout: &out, Stderr: &out, Getenv: func(string) string { return "" }}
@@ -88,7 +88,7 @@ func TestUsageOfRuns(t *testing.T) {
 		must(t, errors.Join(err, st.Close()))
 	}
 	if got := d.run("usage"); !strings.Contains(got, "With pleat run") ||
-		!strings.Contains(got, "1 request cost $3.00") {
+		!strings.Contains(got, "1 request · $3.00") {
 		t.Errorf("usage does not say what a run cost: %s", got)
 	}
 	if got := d.run("usage", "--until", "2020-01-01"); strings.Contains(got, "pleat run") {

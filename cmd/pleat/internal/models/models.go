@@ -143,65 +143,63 @@ func (ps *finder) bare(ctx context.Context, id string) (Client, error) {
 const namedHint = "name the wire as well, as in anthropic:ID, openai:ID, gemini:ID, local:NAME or " +
 	"http://HOST:PORT/v1#NAME"
 
-// canAsk is an error if something is missing to ask a model: its name, or a key or address.
-func canAsk(id, access, example, variable string) error {
+// client is what a client of a provider is made of: where it is, the key and the model. It is an error if
+// something is missing to ask it.
+func (ps *finder) client(id, example, address, variable string) (o model.ClientOptions, err error) {
+	o = model.ClientOptions{BaseURL: ps.get(address), Key: ps.get(variable), Model: tableModel(id), HTTP: ps.http}
 	switch {
 	case id == "":
-		return fmt.Errorf("no model is named [hint: as in %s]", example)
-	case access == "":
-		return fmt.Errorf("there is no key for %s%s [hint: set %s, or name a model of this machine: local:NAME]", id,
+		err = fmt.Errorf("no model is named [hint: as in %s]", example)
+	case o.BaseURL+o.Key == "":
+		err = fmt.Errorf("there is no key for %s%s [hint: set %s, or name a model of this machine: local:NAME]", id,
 			meant(id), variable)
 	}
-	return nil
+	return o, err
 }
 
 func (ps *finder) anthropic(id string) (Client, error) {
-	base, key := ps.get("ANTHROPIC_BASE_URL"), ps.get("ANTHROPIC_API_KEY")
-	bearer := false
-	if token := ps.get("ANTHROPIC_AUTH_TOKEN"); key == "" && token != "" {
-		key, bearer = token, true
+	key := "ANTHROPIC_API_KEY"
+	bearer := ps.get(key) == "" && ps.get("ANTHROPIC_AUTH_TOKEN") != ""
+	if bearer {
+		key = "ANTHROPIC_AUTH_TOKEN"
 	}
-	if err := canAsk(id, base+key, "anthropic:"+defaultAnthropic, "ANTHROPIC_API_KEY"); err != nil {
+	o, err := ps.client(id, "anthropic:"+defaultAnthropic, "ANTHROPIC_BASE_URL", key)
+	if err != nil {
 		return Client{}, err
 	}
-	m := tableModel(id)
-	client := &anthropic.Client{
-		ClientOptions: model.ClientOptions{BaseURL: base, Key: key, Model: m, HTTP: ps.http},
-		Bearer:        bearer, DropThinking: true,
-	}
-	return Client{client, m, id + place(base, anthropic.DefaultBaseURL), anthropic.Checker(m)}, nil
+	client := &anthropic.Client{ClientOptions: o, Bearer: bearer, DropThinking: true}
+	return Client{client, o.Model, id + place(o.BaseURL, anthropic.DefaultBaseURL), anthropic.Checker(o.Model)}, nil
 }
 
 func (ps *finder) openai(ctx context.Context, id string, responses bool) (Client, error) {
-	base, key := ps.get("OPENAI_BASE_URL"), ps.get("OPENAI_API_KEY")
-	if err := canAsk(id, base+key, "openai:"+defaultOpenAI, "OPENAI_API_KEY"); err != nil {
+	o, err := ps.client(id, "openai:"+defaultOpenAI, "OPENAI_BASE_URL", "OPENAI_API_KEY")
+	if err != nil {
 		return Client{}, err
 	}
-	m := tableModel(id)
 	_, known := model.DefaultModels().Lookup(id)
-	if isLoopback(base) || base != "" && !known { // the server knows its windows better than the table does
-		if s, err := localserver.Discover(ctx, base, key, ps.http); err == nil {
+	// The server knows its windows better than the table does.
+	if isLoopback(o.BaseURL) || o.BaseURL != "" && !known {
+		if s, err := localserver.Discover(ctx, o.BaseURL, o.Key, ps.http); err == nil {
 			if own, ok := s.Find(id); ok {
-				own.Window = cmp.Or(own.Window, m.Window)
-				m = own
+				own.Window = cmp.Or(own.Window, o.Model.Window)
+				o.Model = own
 			}
 		}
 	}
 	if responses {
-		client := &openai.ResponsesClient{BaseURL: base, Key: key, Model: m, HTTP: ps.http}
-		return Client{client, m, m.ID + place(base, openai.DefaultBaseURL), openai.ResponsesChecker(m)}, nil
+		client := openai.ResponsesClient(o)
+		return Client{&client, o.Model, o.Model.ID + place(o.BaseURL, openai.DefaultBaseURL), openai.ResponsesChecker(o.Model)}, nil
 	}
-	return ps.chat(base, key, m, ""), nil
+	return ps.chat(o.BaseURL, o.Key, o.Model, ""), nil
 }
 
 func (ps *finder) gemini(id string) (Client, error) {
-	base, key := ps.get("GOOGLE_GEMINI_BASE_URL"), ps.get("GEMINI_API_KEY")
-	if err := canAsk(id, base+key, "gemini:"+defaultGemini, "GEMINI_API_KEY"); err != nil {
+	o, err := ps.client(id, "gemini:"+defaultGemini, "GOOGLE_GEMINI_BASE_URL", "GEMINI_API_KEY")
+	if err != nil {
 		return Client{}, err
 	}
-	m := tableModel(id)
-	client := &gemini.Client{BaseURL: base, Key: key, Model: m, HTTP: ps.http}
-	return Client{client, m, id + place(base, gemini.DefaultBaseURL), gemini.Checker(m)}, nil
+	client := gemini.Client(o)
+	return Client{&client, o.Model, id + place(o.BaseURL, gemini.DefaultBaseURL), gemini.Checker(o.Model)}, nil
 }
 
 // named finds a model of a server on this machine.

@@ -42,13 +42,27 @@ func inWords(t proxy.Tally, last fold.Trigger) []string {
 	if t.CacheRead > 0 {
 		out = append(out, term.Percent(int(t.CacheRead), int(t.Prompt))+" read from the cache")
 	}
+	return append(out, costs(t)...)
+}
+
+// costs says what requests cost, and of how many that is not known.
+func costs(t proxy.Tally) (out []string) {
 	if t.USD > 0 || t.Without > 0 {
 		out = append(out, paid(t))
 	}
-	if t.Unpriced > 0 {
-		out = append(out, unpriced(t))
+	switch t.Unpriced {
+	case 0:
+	case 1:
+		out = append(out, "1 has no known price")
+	default:
+		out = append(out, term.Thousands(t.Unpriced)+" have no known price")
 	}
 	return out
+}
+
+// Spent says how many requests came through a proxy, and what they cost.
+func Spent(t proxy.Tally) string {
+	return strings.Join(append([]string{requests(t)}, costs(t)...), " · ")
 }
 
 // requests says how many came, and how many of them failed.
@@ -69,7 +83,7 @@ func paid(t proxy.Tally) string {
 		with = fmt.Sprintf("%s of them cost %s", term.Thousands(t.Requests-t.Failed-t.Unpriced), with)
 	}
 	switch {
-	case term.Cents(t.USD) == without:
+	case t.Without == 0, term.Cents(t.USD) == without:
 		return with
 	case t.Epochs+t.Folded == 0 && t.USD > t.Without:
 		return with + " with the recall tools instead of " + without
@@ -90,37 +104,6 @@ func folded(t proxy.Tally) string {
 		return fmt.Sprintf("folded %d of them", t.Folded)
 	}
 	return "nothing folded"
-}
-
-// Spent says what a proxy's requests cost, and of how many that is known.
-func Spent(t proxy.Tally) string {
-	if t.Failed > 0 {
-		failed := term.Plural(t.Failed, "request") + " failed"
-		if t.Failed == t.Requests {
-			return failed
-		}
-		t.Requests, t.Failed = t.Requests-t.Failed, 0
-		return Spent(t) + "; " + failed
-	}
-	requests, priced := term.Plural(t.Requests, "request"), t.Requests-t.Unpriced
-	cost := " cost " + term.Cents(t.USD)
-	if t.Without > 0 {
-		cost += "; without pleat about " + term.Cents(t.Without)
-	}
-	switch {
-	case t.Unpriced == 0:
-		return requests + cost
-	case priced == 0:
-		return requests + " without a known price"
-	}
-	return fmt.Sprintf("%s of %s%s; %s", term.Thousands(priced), requests, cost, unpriced(t))
-}
-
-func unpriced(t proxy.Tally) string {
-	if t.Unpriced == 1 {
-		return "1 has no known price"
-	}
-	return term.Thousands(t.Unpriced) + " have no known price"
 }
 
 // Tally adds up what a proxy did since it started, for Prometheus and "pleat wrap".

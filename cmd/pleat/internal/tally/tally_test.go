@@ -199,11 +199,11 @@ func TestPartsAddUp(t *testing.T) {
 // Requests whose price is not known are not taken for requests that cost nothing.
 func TestSpentSaysOfHowMany(t *testing.T) {
 	for want, tally := range map[string]proxy.Tally{
-		"2 requests cost $2.02; without pleat about $2.50": {Requests: 2, USD: 2.02, Without: 2.5},
-		"63 of 79 requests cost $2.02; without pleat about $2.50; 16 have no known price": {
+		"2 requests · $2.02 instead of $2.50": {Requests: 2, USD: 2.02, Without: 2.5},
+		"79 requests · 63 of them cost $2.02 instead of $2.50 · 16 have no known price": {
 			Requests: 79, USD: 2.02, Without: 2.5, Unpriced: 16,
 		},
-		"1 request without a known price": {Requests: 1, Unpriced: 1},
+		"1 request · 1 has no known price": {Requests: 1, Unpriced: 1},
 	} {
 		if got := Spent(tally); got != want {
 			t.Errorf("usage says %q, want %q", got, want)
@@ -214,10 +214,8 @@ func TestSpentSaysOfHowMany(t *testing.T) {
 // Requests that failed cost nothing.
 func TestSpentOnFailures(t *testing.T) {
 	for want, tally := range map[string]proxy.Tally{
-		"1 request failed": {Requests: 1, Failed: 1},
-		"2 requests cost $1.00; without pleat about $1.00; 1 request failed": {
-			Requests: 3, Failed: 1, USD: 1, Without: 1,
-		},
+		"1 request, failed": {Requests: 1, Failed: 1},
+		"3 requests, 1 of them failed · $1.00": {Requests: 3, Failed: 1, USD: 1, Without: 1},
 	} {
 		if got := Spent(tally); got != want {
 			t.Errorf("%q, want %q", got, want)
