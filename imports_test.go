@@ -176,7 +176,7 @@ var imports = map[string][]string{
 	"cmd/pleat/internal/dash": {
 		"internal/inside", "internal/query",
 		"", "fold", "internal/bill", "internal/local", "internal/secrets", "internal/text", "ledger", "ledger/toolcall",
-		"cmd/pleat/internal/library", "model", "policy", "recall", "store", "tokens", "transcript",
+		"cmd/pleat/internal/library", "model", "policy", "recall", "sessionlog", "store", "tokens", "transcript",
 	},
 	"cmd/pleat/internal/mcp":          {"internal/inside", "ledger", "", "internal/local", "cmd/pleat/internal/library", "recall"},
 	"cmd/pleat/internal/clientconfig": {"cmd/pleat/internal/term", "internal/secrets"},

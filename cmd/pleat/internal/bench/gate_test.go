@@ -13,6 +13,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/internal/corpustest"
 )
 
@@ -162,7 +163,7 @@ func faultsOf(r *Report, arm string, recorded figures) []string {
 	for _, c := range slices.Concat(r.Cells, r.Own) {
 		if c.Arm == arm && c.Illegal+c.Over+c.Refused > 0 {
 			fail("%s at %d tokens, %s: %d illegal, %d too large, %d not sent: %v", arm, c.Budget,
-				times(c.Chain), c.Illegal, c.Over, c.Refused, c.Faults)
+				term.Plural(c.Chain, "compaction"), c.Illegal, c.Over, c.Refused, c.Faults)
 		}
 	}
 	for _, m := range r.Money {
@@ -178,17 +179,17 @@ func faultsOf(r *Report, arm string, recorded figures) []string {
 			r.Cells, func(c Cell) bool { return c.Arm == f.Arm && c.Budget == f.Budget && c.Chain == f.Chain },
 		)
 		if i < 0 {
-			fail("%s at %d tokens, %s was recorded and not measured", arm, f.Budget, times(f.Chain))
+			fail("%s at %d tokens, %s was recorded and not measured", arm, f.Budget, term.Plural(f.Chain, "compaction"))
 			continue
 		}
 		if p := r.Cells[i].Precision(); p < f.Precision-maxDrop {
-			fail("%s at %d tokens, %s: precision %.3f, recorded %.3f", arm, f.Budget, times(f.Chain), p, f.Precision)
+			fail("%s at %d tokens, %s: precision %.3f, recorded %.3f", arm, f.Budget, term.Plural(f.Chain, "compaction"), p, f.Precision)
 		}
 		for _, family := range Families {
 			was, now := f.Means[family], r.Cells[i].Means[family]
 			if now.Context < was.Context-maxDrop || now.Recall < was.Recall-maxDrop {
 				fail(
-					"%s at %d tokens, %s: %s %.3f → %.3f, recorded %.3f → %.3f", arm, f.Budget, times(f.Chain), family,
+					"%s at %d tokens, %s: %s %.3f → %.3f, recorded %.3f → %.3f", arm, f.Budget, term.Plural(f.Chain, "compaction"), family,
 					now.Context,
 					now.Recall, was.Context, was.Recall,
 				)

@@ -100,9 +100,8 @@ func (p Prices) cost(steps []step, recalls bool) float64 {
 		}
 		if recalls && s.recall {
 			stays := min(recallStays, len(steps)-1-i)
-			total += float64(
-				prompt,
-			)*price.CacheRead + recallCall*price.Output + recallAnswer*(price.CacheWrite+float64(stays)*price.CacheRead)
+			total += float64(prompt)*price.CacheRead + recallCall*price.Output +
+				recallAnswer*(price.CacheWrite+float64(stays)*price.CacheRead)
 		}
 	}
 	return total / 1e6

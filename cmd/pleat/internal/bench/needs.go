@@ -84,7 +84,9 @@ func (t *tape) madeNames(v transcript.View) map[string]bool {
 			names(e.Text, func(tok string) { set[tok] = true })
 		}
 		if vm.Source < 0 {
-			names(messageText(vm.Made), func(tok string) { set[tok] = true })
+			for _, b := range vm.Made.Blocks().All() {
+				names(transcript.BlockText(b), func(tok string) { set[tok] = true })
+			}
 		}
 	}
 	return set

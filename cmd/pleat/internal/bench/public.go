@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -56,30 +55,18 @@ type Fetcher struct {
 func (f Fetcher) Fetch(ctx context.Context, dir string, files []PublicFile) error {
 	for _, file := range files {
 		name := filepath.Join(dir, filepath.FromSlash(file.Path))
-		had, err := holds(name, file.SHA256)
-		if err == nil && !had {
-			err = f.get(ctx, name, file)
-		}
-		if err != nil {
-			return fmt.Errorf("fetch %s of %s: %w", file.Path, file.Repository, err)
+		data, err := os.ReadFile(name)
+		had := err == nil && transcript.HashOf(data).String() == file.SHA256
+		if !had {
+			if err := f.get(ctx, name, file); err != nil {
+				return fmt.Errorf("fetch %s of %s: %w", file.Path, file.Repository, err)
+			}
 		}
 		if f.Progress != nil {
 			f.Progress(file, had)
 		}
 	}
 	return nil
-}
-
-// holds reports whether a file is there with the right content.
-func holds(name, sum string) (bool, error) {
-	data, err := os.ReadFile(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	return transcript.HashOf(data).String() == sum, nil
 }
 
 func (f Fetcher) get(ctx context.Context, name string, file PublicFile) error {

@@ -57,15 +57,11 @@ func readSession(ctx context.Context, path string) (Session, error) {
 		place = append(place, len(s.Messages))
 		s.add(rec.Message, rec.Time)
 	}
+	place = append(place, len(s.Messages))
 	for _, c := range log.Info().Compactions {
-		if c.Partial || c.At > len(place) {
-			continue
+		if !c.Partial && c.At < len(place) {
+			s.Compactions = append(s.Compactions, Compaction{At: place[c.At], Summary: c.Summary})
 		}
-		at := len(s.Messages)
-		if c.At < len(place) {
-			at = place[c.At]
-		}
-		s.Compactions = append(s.Compactions, Compaction{At: at, Summary: c.Summary})
 	}
 	return s, nil
 }
@@ -176,15 +172,4 @@ func (s *Session) chars(from, to int) int {
 		}
 	}
 	return n
-}
-
-// messageText is all that the blocks of a message say.
-func messageText(m transcript.Message) string {
-	var all []byte
-	for _, b := range m.Blocks().All() {
-		if t := transcript.BlockText(b); t != "" {
-			all = append(append(all, t...), '\n')
-		}
-	}
-	return string(all)
 }

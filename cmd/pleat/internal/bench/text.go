@@ -52,10 +52,12 @@ func columns() []column {
 
 // Print implements [term.Result]. Every figure is explained in docs/bench.md.
 func (r *Report) Print(p *term.Page) {
-	p.Line(
-		"%d sessions, %s tokens in all. Shares are means over sessions: in context → with one recall.", len(r.Sessions),
-		term.Thousands(r.tokens()),
-	)
+	tokens := 0
+	for _, s := range r.Sessions {
+		tokens += s.Tokens
+	}
+	p.Line("%d sessions, %s tokens in all. Shares are means over sessions: in context → with one recall.",
+		len(r.Sessions), term.Thousands(tokens))
 	if r.Summaries != "" {
 		p.Line("Summaries by %s, those of the cost simulation by code.", r.Summaries)
 	}
@@ -67,7 +69,7 @@ func (r *Report) Print(p *term.Page) {
 		if n := g[0].Chain; n > 1 && n < most {
 			continue // in the JSON
 		}
-		p.Line("\nViews of %s tokens after %s (%d views)", term.Thousands(g[0].Budget), times(g[0].Chain), g[0].Views)
+		p.Line("\nViews of %s tokens after %s (%d views)", term.Thousands(g[0].Budget), term.Plural(g[0].Chain, "compaction"), g[0].Views)
 		table(p, g)
 	}
 	for _, g := range groups(r.Own) {
@@ -85,14 +87,6 @@ func (r *Report) Print(p *term.Page) {
 	}
 }
 
-func (r *Report) tokens() int {
-	n := 0
-	for _, s := range r.Sessions {
-		n += s.Tokens
-	}
-	return n
-}
-
 // groups are the cells of one table each.
 func groups(cells []Cell) [][]Cell {
 	var out [][]Cell
@@ -104,13 +98,6 @@ func groups(cells []Cell) [][]Cell {
 		}
 	}
 	return out
-}
-
-func times(n int) string {
-	if n == 1 {
-		return "one compaction"
-	}
-	return fmt.Sprintf("%d compactions", n)
 }
 
 func table(p *term.Page, cells []Cell) {

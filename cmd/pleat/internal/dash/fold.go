@@ -2,8 +2,8 @@ package dash
 
 import (
 	"fmt"
+	"mime"
 	"net/http"
-	"strings"
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/library"
@@ -116,13 +116,8 @@ func (h *Handler) bytes(w http.ResponseWriter, r *http.Request) {
 		h.fail(w, err)
 		return
 	}
-	name := strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
-			return r
-		}
-		return '-'
-	}, text.CutText(r.PostFormValue("handle"), 40))
+	name := "pleat-" + line(r.PostFormValue("handle"), 40) + ".txt"
 	w.Header().Set("Content-Type", "application/octet-stream")
-	w.Header().Set("Content-Disposition", `attachment; filename="pleat-`+name+`.txt"`)
+	w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": name}))
 	_, _ = w.Write([]byte(u.Whole))
 }

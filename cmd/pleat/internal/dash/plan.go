@@ -15,6 +15,7 @@ import (
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/sessionlog"
 	"github.com/pleat-dev/pleat/tokens"
 )
 
@@ -45,14 +46,11 @@ type outcome struct {
 	Problem string // why there is no plan
 }
 
-// compaction is one that the agent made by itself.
+// compaction is one that the agent made by itself, with the beginning of its summary.
 type compaction struct {
-	At              int // message after it, from 0
-	Trigger         string
-	Summary         string // or its beginning
-	Partial, Opaque bool
-	Before          int // tokens of the window then, if the file says; otherwise of the messages before it
-	After           int // tokens of the summary
+	sessionlog.Compaction
+	Before int // tokens of the window then, if the file says; otherwise of the messages before it
+	After  int // tokens of the summary
 }
 
 // planOf reads the form. A budget that it leaves open is where the session's own window
@@ -88,10 +86,10 @@ func (h *Handler) plan(r *http.Request, f *frame, s *pleat.Session) error {
 	p := planOf(r, s.Report(), own)
 	count := h.o.Library.Counter(f.Item.Look().Model)
 	for _, c := range slices.Backward(own.Compactions[max(len(own.Compactions)-mostCompacted, 0):]) {
-		p.Agent = append(p.Agent, compaction{
-			c.At, c.Trigger, text.CutText(clean(c.Summary), firstBytes), c.Partial, c.Opaque,
-			cmp.Or(c.PreTokens, int(inside.Of(s).ProviderTokens(s.Tokens(0, min(c.At, s.Len()))))), count.CountText(c.Summary),
-		})
+		before := cmp.Or(c.PreTokens, int(inside.Of(s).ProviderTokens(s.Tokens(0, min(c.At, s.Len())))))
+		after := count.CountText(c.Summary)
+		c.Summary = text.CutText(clean(c.Summary), firstBytes)
+		p.Agent = append(p.Agent, compaction{c, before, after})
 	}
 	p.Outcome, err = h.outcome(r.Context(), f.Item, s, p.Budget)
 	f.Title, f.Body, f.Live = "What would be folded", p, "" // a plan stays as it was asked for

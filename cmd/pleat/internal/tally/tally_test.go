@@ -214,7 +214,7 @@ func TestSpentSaysOfHowMany(t *testing.T) {
 // Requests that failed cost nothing.
 func TestSpentOnFailures(t *testing.T) {
 	for want, tally := range map[string]proxy.Tally{
-		"1 request, failed": {Requests: 1, Failed: 1},
+		"1 request, failed":                    {Requests: 1, Failed: 1},
 		"3 requests, 1 of them failed · $1.00": {Requests: 3, Failed: 1, USD: 1, Without: 1},
 	} {
 		if got := Spent(tally); got != want {
