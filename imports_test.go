@@ -191,7 +191,7 @@ var imports = map[string][]string{
 		"model", "policy", "sessionlog", "store", "tokens", "transcript", "userwords",
 	},
 	"cmd/pleat/internal/stores": {
-		"internal/journal",
+		"cmd/pleat/internal/textindex", "internal/journal",
 		"", "cmd/pleat/internal/term", "internal/bill", "cmd/pleat/internal/library", "model", "recall", "store", "store/postgres",
 		"store/sqlite", "tokens", "transcript",
 	},

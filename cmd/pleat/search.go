@@ -199,7 +199,7 @@ type foundJSON struct {
 func (f *searchFlags) inAll(ctx context.Context, p *term.Console, j *searchJSON, o library.Options) error {
 	tell := p.Progress()
 	defer tell.Done()
-	o.Aside, o.Progress = true, func(done, all int) { tell.Share(done, all, "searching sessions") }
+	o.Progress = func(done, all int) { tell.Share(done, all, "searching sessions") }
 	o.Logger = tally.Logger(p.Stderr, false, true)
 	lib := library.New(o)
 	defer lib.Close()

@@ -140,10 +140,7 @@ func (l *Library) DropGone(ctx context.Context) error {
 
 // indexed reads a session for the index.
 func (l *Library) indexed(ctx context.Context, info Info) (*textindex.Session, error) {
-	in := l
-	if info.File != "" {
-		in = l.aside(info)
-	}
+	in := l.aside(info)
 	key, err := in.Bring(ctx, info)
 	if err != nil {
 		return nil, err
@@ -277,8 +274,11 @@ func (s *indexSearch) open(
 	r.Queries = []string{q}
 	for i, info := range s.list {
 		var in Results
-		if found[info.ID] != nil && s.l.searchIn(ctx, info, r, &in) == nil {
-			to[i].add(in.Found[0].Info, in.Found[0].Result.Answers...)
+		if found[info.ID] != nil {
+			_ = s.l.searchIn(ctx, info, r, &in) // one of the problems, if it fails
+		}
+		for _, f := range in.Found {
+			to[i].add(f.Info, f.Result.Answers...)
 		}
 		s.out.Problems = append(s.out.Problems, in.Problems...)
 	}

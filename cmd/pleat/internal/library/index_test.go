@@ -28,7 +28,7 @@ import (
 func (h *home) indexed(file string) (*library.Library, *bytes.Buffer) {
 	log := new(bytes.Buffer)
 	l := library.New(library.Options{
-		Home: h.dir, Store: h.st, Aside: true, Index: file, Logger: slog.New(slog.NewTextHandler(log, nil)),
+		Home: h.dir, Store: h.st, Index: file, Logger: slog.New(slog.NewTextHandler(log, nil)),
 	})
 	h.Cleanup(func() { l.Close() })
 	return l, log
@@ -174,7 +174,7 @@ func TestIndexInterrupted(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	read := 0
-	l := library.New(library.Options{Home: h.dir, Aside: true, Index: index, Progress: func(done, all int) {
+	l := library.New(library.Options{Home: h.dir, Index: index, Progress: func(done, all int) {
 		if read = all; done == 1 {
 			stop()
 		}
@@ -274,7 +274,7 @@ func BenchmarkSearch(b *testing.B) {
 		difftest.Must(b, os.WriteFile(file, []byte(claude(lines...)), 0o600))
 	}
 	search := func(index string) {
-		l := library.New(library.Options{Home: home, Aside: true, Index: index})
+		l := library.New(library.Options{Home: home, Index: index})
 		defer l.Close()
 		r, err := l.Search(b.Context(), library.Filter{}, ask("w40 w700"))
 		if err != nil || r.Searched != 40 || len(r.Found) == 0 {

@@ -54,7 +54,6 @@ type Options struct {
 	Shared bool         // the store has the sessions of others, too: those have to be named
 
 	Index    string              // the file that searches are answered from; "": every session is read
-	Aside    bool                // what is searched in files is not given to the store
 	Progress func(done, all int) // of a search; nil: nobody waits
 }
 

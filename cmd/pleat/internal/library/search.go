@@ -35,8 +35,7 @@ type Results struct {
 	Problems   []error // why sessions could not be searched
 }
 
-// Search searches the sessions that the filter chooses; its Limit should be set if each has to be in the store
-// first. If ctx ends, it returns what it found until then with the error.
+// Search searches the sessions that the filter chooses. If ctx ends, it returns what it found until then with the error.
 func (l *Library) Search(ctx context.Context, f Filter, r recall.SearchRequest) (out Results, err error) {
 	f.Plain = true // only what has hits is looked into
 	p, err := l.List(ctx, f)
@@ -159,24 +158,20 @@ func (f *Found) fit(words Words) (best int) {
 
 // queriesIn are those of the queries that a session may have something for. Most sessions need not be opened.
 func (l *Library) queriesIn(ctx context.Context, info Info, queries []string) (have []string, err error) {
-	if info.File != "" && l.o.Aside {
+	if info.File != "" {
 		return l.queriesInFile(info, queries)
 	}
 	st, ok := l.o.Store.(store.Searcher)
 	if !ok {
 		return queries, nil
 	}
-	key, err := l.Bring(ctx, info)
 	for _, q := range queries {
-		var hits []store.Hit
-		if err == nil {
-			hits, err = st.Search(ctx, key, query.Read(q).Asked, 1)
-		}
+		hits, err := st.Search(ctx, info.Key, query.Read(q).Asked, 1)
 		unable := errors.Is(err, errors.ErrUnsupported) || errors.Is(err, store.ErrReadOnly) // the session can
 		if err != nil && !unable {
 			return nil, err
 		}
-		if err = nil; unable || len(hits) > 0 {
+		if unable || len(hits) > 0 {
 			have = append(have, q)
 		}
 	}
@@ -196,7 +191,7 @@ func (l *Library) queriesInFile(info Info, queries []string) (have []string, err
 	data, err := io.ReadAll(in)
 	data = bytes.ToLower(data)
 	for _, q := range queries {
-		if WordsOf(q).MayBeIn(data) {
+		if len(data) == 0 || WordsOf(q).MayBeIn(data) { // why it is empty, the session says
 			have = append(have, q)
 		}
 	}
@@ -205,21 +200,18 @@ func (l *Library) queriesInFile(info Info, queries []string) (have []string, err
 
 // searchIn searches one of several sessions. What fails is one of the problems, and of the results once.
 func (l *Library) searchIn(ctx context.Context, info Info, r recall.SearchRequest, out *Results) error {
-	in := l
-	if info.File != "" && l.o.Aside {
-		in = l.aside(info)
-	}
+	in := l.aside(info)
 	s, err := in.open(ctx, info)
 	found := Found{Info: info}
 	if err == nil {
 		found.Result, err = s.Search(ctx, r)
 	}
-	if err == nil && len(found.Result.Answers) > 0 {
-		found.Info, err = in.about(ctx, info)
+	if err == nil && slices.ContainsFunc(found.Result.Answers, func(a recall.SearchAnswer) bool { return len(a.Hits) > 0 }) {
+		if found.Info, err = in.about(ctx, info); err == nil {
+			out.Found = append(out.Found, found)
+		}
 	}
-	if err == nil {
-		out.Found = append(out.Found, found)
-	} else if ctx.Err() == nil {
+	if err != nil && ctx.Err() == nil {
 		out.fail(info, err)
 	}
 	return err
@@ -240,8 +232,12 @@ func (out *Results) fail(info Info, err error) {
 	}
 }
 
-// aside is a library of one file, whose session it keeps in memory.
+// aside is a library of the file of a session, whose messages it keeps in memory: what is searched in files is not
+// given to the store. A session without a file is in this one.
 func (l *Library) aside(info Info) *Library {
+	if info.File == "" {
+		return l
+	}
 	f, _ := l.fileNow(info.ID)
 	f.whole = true
 	one := New(Options{Store: store.NewMemory()})

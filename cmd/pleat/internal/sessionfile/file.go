@@ -3,6 +3,7 @@
 package sessionfile
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -77,7 +78,7 @@ type File struct {
 	scaled model.Model // with the provider's count
 
 	log   *sessionlog.Log
-	input io.ReadCloser
+	input io.ReadSeekCloser
 }
 
 // prompt is what a provider reported for a request: its tokens, with so many messages and what stands beside them.
@@ -145,12 +146,15 @@ func ReadFound(ctx context.Context, p *term.Console, info library.Info, flags Fl
 }
 
 func (f *File) read(ctx context.Context, p *term.Console, flags Flags) error {
-	src, err := f.hashed(f.input)
+	var err error
+	if f.size, err = io.Copy(f.hash, f.input); err == nil {
+		_, err = f.input.Seek(0, io.SeekStart)
+	}
 	if err != nil {
 		return f.explain(err)
 	}
 	skipped, told := 0, false
-	f.log, err = sessionlog.Open(src, &sessionlog.Options{
+	f.log, err = sessionlog.Open(f.input, &sessionlog.Options{
 		Session: f.number - 1, Strict: flags.Strict, Sidechains: true, Abandoned: true,
 		OnDamage: func(d sessionlog.Damage) {
 			if skipped++; skipped <= maxDamage && !flags.Strict && !told {
@@ -255,37 +259,24 @@ func (f *File) explain(err error) error {
 	return fmt.Errorf("read %s: %w", f.Name, err)
 }
 
-func openInput(ctx context.Context, p *term.Console, name string) (io.ReadCloser, error) {
-	if term.Waits(name) {
-		return p.Wait(ctx, name), nil
+func openInput(ctx context.Context, p *term.Console, name string) (in io.ReadSeekCloser, err error) {
+	if term.Waits(name) { // it cannot be read twice
+		var data []byte
+		data, err = io.ReadAll(p.Wait(ctx, name))
+		in = waited{bytes.NewReader(data)}
+	} else {
+		in, err = library.OpenFile(name)
 	}
-	in, err := library.OpenFile(name)
 	if err != nil {
 		return nil, fmt.Errorf("read session: %w", err)
 	}
 	return in, nil
 }
 
-// hashed hashes the input. A file is hashed first; input that cannot be read twice is hashed
-// on its way to the reader, which reads all of it when it is opened.
-func (f *File) hashed(in io.Reader) (io.Reader, error) {
-	if file, ok := in.(io.ReadSeeker); ok {
-		if at, err := file.Seek(0, io.SeekCurrent); err == nil {
-			if f.size, err = io.Copy(f.hash, file); err == nil {
-				_, err = file.Seek(at, io.SeekStart)
-			}
-			return file, err
-		}
-	}
-	return io.TeeReader(in, io.MultiWriter(f.hash, (*byteCount)(&f.size))), nil
-}
+// waited is input that was waited for.
+type waited struct{ *bytes.Reader }
 
-type byteCount int64
-
-func (n *byteCount) Write(b []byte) (int, error) {
-	*n += byteCount(len(b))
-	return len(b), nil
-}
+func (waited) Close() error { return nil }
 
 // Key is the name of the session in a store in which the file is folded under a policy. It depends on all
 // that decides which messages it has and what is folded at their birth, so that nobody meets other folds.

@@ -1,7 +1,6 @@
 package sessionfile
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"errors"
@@ -9,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/library"
@@ -66,23 +64,15 @@ func pick(ctx context.Context, p *term.Console, all stores.Catalogue, flags *sto
 	if err != nil {
 		return none, err
 	}
-	p.Note("Which session? [1] ")
-	answer := make(chan string, 1)
-	go func() { // may run until the program ends: reading from a terminal cannot be stopped
-		line, _ := bufio.NewReader(p.Stdin).ReadString('\n')
-		answer <- strings.TrimSpace(line)
-	}()
-	select {
-	case <-ctx.Done():
-		p.Note("\n")
-		return none, ctx.Err()
-	case a := <-answer:
-		n, err := strconv.Atoi(cmp.Or(a, "1"))
-		if err != nil || n < 1 || n > len(list) {
-			return none, term.UsageError(fmt.Sprintf("%q is none of them", a))
-		}
-		return list[n-1], nil
+	a, err := p.Ask(ctx, "Which session? [1]")
+	if err != nil {
+		return none, err
 	}
+	n, err := strconv.Atoi(cmp.Or(a, "1"))
+	if err != nil || n < 1 || n > len(list) {
+		return none, term.UsageError(fmt.Sprintf("%q is none of them", a))
+	}
+	return list[n-1], nil
 }
 
 // offer prints the newest sessions, as they are called everywhere.

@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/textindex"
 	"github.com/pleat-dev/pleat/store/sqlite"
 )
 
@@ -20,13 +20,7 @@ func Remove(ctx context.Context, path string) error {
 	if err := InUse(ctx, path); err != nil {
 		return err
 	}
-	var errs []error
-	for _, suffix := range []string{"", "-wal", "-shm"} {
-		if err := os.Remove(path + suffix); !errors.Is(err, fs.ErrNotExist) {
-			errs = append(errs, err)
-		}
-	}
-	return errors.Join(errs...)
+	return textindex.Remove(path)
 }
 
 // InUse fails if another process has the store in a file open, and says which.

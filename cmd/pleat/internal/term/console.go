@@ -128,20 +128,26 @@ func (p *Console) Confirm(ctx context.Context, yes bool, question string) error 
 	if !ok {
 		return errors.New("there is no terminal to ask on (use --yes to do it without asking)")
 	}
-	p.Note("%s [y/N] ", question)
+	a, err := p.Ask(ctx, question+" [y/N]")
+	if a = strings.ToLower(a); err == nil && a != "y" && a != "yes" {
+		err = errors.New("nothing was changed: it was not confirmed")
+	}
+	return err
+}
+
+// Ask asks the person at the terminal, and returns the line that they type.
+func (p *Console) Ask(ctx context.Context, question string) (string, error) {
+	p.Note("%s ", question)
 	answer := make(chan string, 1)
 	go func() { // may run until the program ends: reading from a terminal cannot be stopped
 		line, _ := bufio.NewReader(p.Stdin).ReadString('\n')
-		answer <- strings.ToLower(strings.TrimSpace(line))
+		answer <- strings.TrimSpace(line)
 	}()
 	select {
 	case <-ctx.Done():
 		p.Note("\n")
-		return ctx.Err()
+		return "", ctx.Err()
 	case a := <-answer:
-		if a != "y" && a != "yes" {
-			return errors.New("nothing was changed: it was not confirmed")
-		}
-		return nil
+		return a, nil
 	}
 }

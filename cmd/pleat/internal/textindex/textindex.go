@@ -119,7 +119,7 @@ func (x *Index) prepare(ctx context.Context) error {
 // Close closes the index.
 func (x *Index) Close() error { return x.db.Close() }
 
-// Remove deletes the index in a file, if there is one.
+// Remove deletes the index in a file, or another database, if there is one.
 func Remove(path string) error {
 	var errs []error
 	for _, suffix := range []string{"", "-wal", "-shm"} {
