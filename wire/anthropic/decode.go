@@ -25,14 +25,13 @@ func Decode(body []byte) (*Request, error) { return DecodeAfter(nil, body) }
 // earlier request may be nil; else the messages of the result share memory with it, and
 // no longer with the body.
 func DecodeAfter(earlier *Request, body []byte) (*Request, error) {
-	d := decoder{req: &Request{}, section: sectionTop, earlier: earlier}
+	d := decoder{req: &Request{}, part: -1, earlier: earlier}
 	d.Begin(body)
 	if earlier != nil {
 		d.After(earlier.Messages, earlier.body)
 	}
-	d.request()
-	if err := d.C.End(); err != nil {
-		return nil, fmt.Errorf("decode request: %s%w", d.place(), err)
+	if err := d.Walk(d.member); err != nil {
+		return nil, fmt.Errorf("decode request: %w", err)
 	}
 	if d.Body.Array.IsZero() {
 		return nil, errors.New("decode request: no messages array")
@@ -45,129 +44,65 @@ type decoder struct {
 	wire.Walker
 	req *Request
 
-	// Where the walk is, for errors and for the paths of cache markers. The message is the
-	// one that is being read.
+	// Where the walk is, for the paths of cache markers. The message is the one that is being read.
 	section     section
 	block, part int
 
-	parts   []transcript.Block // of a result; used again for every one
-	earlier *Request           // see DecodeAfter
+	earlier *Request // see DecodeAfter
 }
 
-// place says in which block the walk is.
-func (d *decoder) place() string {
-	if d.section == sectionTop {
-		return ""
-	}
-	return mark{message: len(d.Messages), block: d.block, part: -1}.path(d.section) + ": "
-}
-
-func (d *decoder) request() {
-	for name := range d.C.Fields {
-		switch name {
-		case "messages":
-			d.messages()
-		case "system":
-			d.system()
-		case "tools":
-			d.tools()
-		default:
-			d.member(name)
-		}
-		if d.C.Err() != nil {
-			return
-		}
-		d.section = sectionTop
-	}
-}
-
-// member consumes a member of the top level that is not a list of things.
 func (d *decoder) member(name string) {
-	top, kind := &d.req.top, d.C.Kind()
-	if name == "cache_control" {
-		d.req.marks[sectionTop] = nil
-		d.marker()
+	r := d.req
+	if name == "messages" {
+		r.marks[sectionMessages], r.shapes = nil, nil
+		d.section = sectionMessages
+		d.Elements(d.readMessage, d.again)
 		return
 	}
-	value := d.C.Skip()
-	if kind == jsonspan.Null {
-		value = jsonspan.Span{} // null is how some clients leave a member out
+	v := d.Value()
+	given := v.Span
+	if v.Kind == jsonspan.Null {
+		given = jsonspan.Span{} // null is how some clients leave a member out
 	}
 	switch name {
 	case "model":
-		d.req.Model = ""
-		if kind == jsonspan.String {
-			d.req.Model = d.Text(value)
+		r.Model = d.Text(v)
+	case "system":
+		r.System, r.marks[sectionSystem] = nil, nil
+		if v.IsString() {
+			r.System = []transcript.Block{transcript.Text{Text: d.Content(v)}}
 		}
+		d.section = sectionSystem
+		for i, o := range d.List(v) {
+			d.block = i
+			b, _ := d.contentBlock(o)
+			r.System = append(r.System, b)
+		}
+	case "tools":
+		d.tools(v)
 	case "thinking":
-		top.thinking = value
+		r.top.thinking = given
 	case "compaction":
-		top.compaction = value
+		r.top.compaction = given
+	case "cache_control":
+		d.section, r.marks[sectionTop] = sectionTop, nil
+		d.note(v)
 	}
 }
 
-func (d *decoder) system() {
-	d.section, d.block, d.part = sectionSystem, 0, -1
-	d.req.System, d.req.marks[sectionSystem] = nil, nil
-	start := d.C.Pos()
-	switch d.C.Kind() {
-	case jsonspan.String:
-		d.req.System = []transcript.Block{transcript.Text{Text: d.Literal(d.C.Str())}}
-	case jsonspan.Array:
-		for range d.C.Items {
-			b, _ := d.contentBlock()
-			d.req.System = append(d.req.System, b)
-			d.next()
-		}
-	case jsonspan.Null:
-		d.req.top.system = jsonspan.Span{}
-		return
-	default:
-		d.C.Skip()
+func (d *decoder) tools(v wire.Value) {
+	r := d.req
+	r.Tools, r.marks[sectionTools], r.top.tools = nil, nil, jsonspan.Span{}
+	if v.Kind == jsonspan.Array {
+		r.top.tools = v.Span
 	}
-	d.req.top.system = d.Since(start)
-}
-
-func (d *decoder) tools() {
-	d.section, d.block, d.part = sectionTools, 0, -1
-	d.req.Tools, d.req.marks[sectionTools] = nil, nil
-	d.req.top.tools = jsonspan.Span{}
-	if d.C.Kind() != jsonspan.Array {
-		return
-	}
-	start := d.C.Pos()
-	for range d.C.Items {
-		d.req.Tools = append(d.req.Tools, d.tool())
-		d.next()
-	}
-	d.req.top.tools = d.Since(start)
-}
-
-func (d *decoder) tool() model.Tool {
-	start := d.C.Pos()
-	var t model.Tool
-	for name := range d.C.Fields {
-		switch name {
-		case "name":
-			t.Name = d.Text(d.Str())
-		case "description":
-			t.Description = d.Text(d.Str())
-		case "input_schema":
-			t.Schema = d.Raw(d.C.Skip())
-		case "cache_control":
-			d.marker()
-		}
-	}
-	t.Raw = d.Raw(d.Since(start))
-	return t
-}
-
-func (d *decoder) messages() {
-	d.Messages, d.Body.Elements, d.Body.Array = nil, nil, jsonspan.Span{}
-	d.req.marks[sectionMessages], d.req.shapes = nil, nil
-	if d.C.Kind() == jsonspan.Array {
-		d.section, d.block = sectionMessages, -1
-		d.Elements(d.walkMessage, d.again)
+	d.section = sectionTools
+	for i, o := range d.List(v) {
+		d.block = i
+		d.marker(o)
+		t := model.Tool{Name: d.Text(o.Get("name")), Description: d.Text(o.Get("description")), Raw: d.Raw(o.Value)}
+		t.Schema = d.Raw(o.Get("input_schema"))
+		r.Tools = append(r.Tools, t)
 	}
 }
 
@@ -181,79 +116,31 @@ func (d *decoder) again(i int) {
 	}
 }
 
-func (d *decoder) walkMessage() {
-	start := d.C.Pos()
-	m := messageFields{marks: len(d.req.marks[sectionMessages])}
+func (d *decoder) readMessage(o wire.Object) {
 	d.Clear()
-	if d.C.Kind() == jsonspan.Object {
-		for name := range d.C.Fields {
-			d.messageMember(&m, name)
-		}
-	} else {
-		d.Add(d.Opaque(), wire.Place{})
+	content := o.Get("content")
+	d.req.shapes = append(d.req.shapes, shape{content.Kind, o.Get("output_config").Kind == jsonspan.Object})
+	switch {
+	case o.Kind != jsonspan.Object:
+		d.Add(transcript.Opaque{Raw: d.Raw(o.Value)}, wire.Place{})
+	case content.IsString():
+		d.Add(transcript.Text{Text: d.Content(content)}, wire.Place{Content: content.Span})
+	case content.Given() && content.Kind != jsonspan.Array:
+		d.Add(transcript.Opaque{Raw: d.Raw(content)}, wire.Place{})
 	}
-	if d.C.Err() == nil {
-		d.req.shapes = append(d.req.shapes, m.shape)
-		d.Message(transcript.Role(m.role), transcript.FormatAnthropic, d.Since(start))
+	for i, b := range d.List(content) {
+		d.block = i
+		d.Add(d.contentBlock(b))
 	}
+	d.Message(transcript.Role(d.Text(o.Get("role"))), transcript.FormatAnthropic, o.Value)
 }
 
 // message decodes one element of a messages array, which shares its memory. It reports false
 // if the bytes are not JSON, or are nested deeper than Decode takes.
 func message(raw []byte) (*Request, bool) {
-	d := decoder{req: &Request{}, section: sectionMessages, block: -1}
+	d := decoder{req: &Request{}, section: sectionMessages, part: -1}
 	d.Begin(raw)
-	d.walkMessage()
+	d.readMessage(d.Object(d.Value()))
 	d.req.Messages, d.req.body = d.Messages, d.Body
 	return d.req, d.C.End() == nil
-}
-
-// messageFields is what a message says apart from its blocks.
-type messageFields struct {
-	role  string
-	shape shape
-	marks int // markers found before the message
-}
-
-func (d *decoder) messageMember(m *messageFields, name string) {
-	switch name {
-	case "role":
-		m.role = d.Text(d.Str())
-	case "content":
-		d.Clear()
-		d.req.marks[sectionMessages] = d.req.marks[sectionMessages][:m.marks]
-		m.shape.content = d.C.Kind()
-		d.content()
-	case "output_config":
-		m.shape.outputConfig = d.C.Kind() == jsonspan.Object
-		d.C.Skip()
-	}
-}
-
-func (d *decoder) content() {
-	d.part = -1
-	switch d.C.Kind() {
-	case jsonspan.String:
-		lit := d.C.Str()
-		d.Add(transcript.Text{Text: d.Literal(lit)}, wire.Place{Content: lit})
-	case jsonspan.Array:
-		d.block = 0
-		for range d.C.Items {
-			d.Add(d.contentBlock())
-			d.next()
-		}
-	case jsonspan.Null:
-	default:
-		d.Add(d.Opaque(), wire.Place{})
-	}
-	if d.C.Err() == nil {
-		d.block = -1
-	}
-}
-
-// next counts a block, unless it is the one where the walk failed: errors name it.
-func (d *decoder) next() {
-	if d.C.Err() == nil {
-		d.block++
-	}
 }

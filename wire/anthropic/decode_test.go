@@ -109,13 +109,13 @@ func TestDecodeErrors(t *testing.T) {
 		{`{"model":"m"}`, "decode request: no messages array"},
 		{`{"messages":{}}`, "decode request: no messages array"},
 		{`{"messages":[{"role":"user","content":"x"}]`, "decode request: "},
-		{`{"messages":[{"role":"user","content":"x"},{"role":}]}`, "decode request: messages.1: "},
+		{`{"messages":[{"role":"user","content":"x"},{"role":}]}`, "decode request: messages[1]: "},
 		{
 			`{"messages":[{"role":"user","content":[{},{"type":"text","text":"` + "\x01" + `"}]}]}`,
-			"decode request: messages.0.content.1: ",
+			"decode request: messages[0]: ",
 		},
-		{`{"system":[{},{]}`, "decode request: system.1: "},
-		{`{"tools":[{},{},!]}`, "decode request: tools.2: "},
+		{`{"system":[{},{]}`, "decode request: system: "},
+		{`{"tools":[{},{},!]}`, "decode request: tools: "},
 		{`{"messages":[],"x":` + strings.Repeat("[", 2000) + strings.Repeat("]", 2000) + `}`, "decode request: "},
 	}
 	for _, tt := range tests {

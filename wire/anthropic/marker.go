@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/pleat-dev/pleat/internal/jsonspan"
+	"github.com/pleat-dev/pleat/internal/wire"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -159,22 +160,13 @@ func markable(b transcript.Block) bool {
 	return false
 }
 
-// marker consumes the value of a cache_control member and notes it for the place where
-// the walk is. A null is no marker.
-func (d *decoder) marker() {
-	if d.C.Kind() != jsonspan.Object {
-		return
+// marker notes the cache marker of a block, or of a tool, for the place where the walk is.
+func (d *decoder) marker(o wire.Object) { d.note(o.Get("cache_control")) }
+
+// note notes a marker. A null is none.
+func (d *decoder) note(v wire.Value) {
+	if m := d.Object(v); m.Kind == jsonspan.Object {
+		at := mark{len(d.Messages), d.block, d.part, d.Text(m.Get("ttl"))}
+		d.req.marks[d.section] = append(d.req.marks[d.section], at)
 	}
-	m := mark{message: len(d.Messages), block: d.block, part: d.part}
-	for name := range d.C.Fields {
-		if name == "ttl" {
-			m.ttl = d.Text(d.Str())
-		}
-	}
-	list := d.req.marks[d.section]
-	if n := len(list); n > 0 && list[n-1].message == m.message && list[n-1].block == m.block &&
-		list[n-1].part == m.part {
-		list = list[:n-1] // the member occurs twice in one block
-	}
-	d.req.marks[d.section] = append(list, m)
 }

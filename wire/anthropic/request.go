@@ -28,7 +28,7 @@ type Request struct {
 }
 
 // topLevel has the spans of members that are read or changed later.
-type topLevel struct{ system, tools, thinking, compaction jsonspan.Span }
+type topLevel struct{ tools, thinking, compaction jsonspan.Span }
 
 // shape is what a message looked like apart from its blocks.
 type shape struct {

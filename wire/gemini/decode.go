@@ -14,6 +14,13 @@ type decoder struct {
 	req *Request
 }
 
+func newDecoder(data []byte) *decoder {
+	d := &decoder{req: &Request{}}
+	d.Name = camel
+	d.Begin(data)
+	return d
+}
+
 // camel returns the name that the format's documentation uses. The provider takes each
 // member under two names: functionCall and function_call.
 func camel(name string) string {
@@ -30,98 +37,64 @@ func camel(name string) string {
 	return b.String()
 }
 
-// member reads a top-level member, or leaves it to the cursor, which passes over it.
 func (d *decoder) member(name string) {
-	r, start := d.req, d.C.Pos()
-	switch name {
-	case "contents":
-		d.contents()
+	r := d.req
+	if name = camel(name); name == "contents" {
+		d.Elements(func(o wire.Object) {
+			role := d.content(o)
+			d.Message(roleOf(role), transcript.FormatGemini, o.Value)
+		}, func(int) {})
+		return
+	}
+	switch v := d.Value(); name {
 	case "systemInstruction":
-		r.System, r.system = nil, jsonspan.Span{}
-		if d.C.Kind() == jsonspan.Null {
-			return
+		if r.System = nil; v.Given() {
+			d.content(d.Object(v))
+			r.System = append(r.System, d.Blocks...)
 		}
-		d.content()
-		r.System = append(r.System, d.Blocks...)
-		r.system = d.Since(start)
 	case "tools":
 		r.Tools, r.declarations = nil, jsonspan.Span{}
-		for range d.C.Items {
-			d.tool()
+		for _, o := range d.List(v) {
+			d.tool(o)
 		}
 	case "cachedContent":
-		r.cached = d.C.Kind() == jsonspan.String && d.C.Skip().Len() > len(`""`)
+		r.cached = v.IsString() && v.Len() > len(`""`)
 	}
 }
 
 // tool reads an element of tools: lists of functions, or tools of the provider's own.
-func (d *decoder) tool() {
-	for name := range d.C.Fields {
-		start := d.C.Pos()
-		if camel(name) != "functionDeclarations" {
-			d.req.Tools = append(d.req.Tools, model.Tool{Name: camel(name), Raw: d.Raw(d.C.Skip())})
+func (d *decoder) tool(o wire.Object) {
+	for _, f := range o.Fields {
+		if f.Name != "functionDeclarations" {
+			d.req.Tools = append(d.req.Tools, model.Tool{Name: f.Name, Raw: d.Raw(f.Value)})
 			continue
 		}
-		isList := d.C.Kind() == jsonspan.Array
-		for range d.C.Items {
-			d.req.Tools = append(d.req.Tools, d.function())
-		}
-		if isList {
-			d.req.declarations = d.Since(start)
-		}
-	}
-}
-
-func (d *decoder) function() model.Tool {
-	var t model.Tool
-	start := d.C.Pos()
-	for name := range d.C.Fields {
-		switch camel(name) {
-		case "name":
-			t.Name = d.Text(d.Str())
-		case "description":
-			t.Description = d.Text(d.Str())
-		case "parameters", "parametersJsonSchema":
-			t.Schema = d.Raw(d.C.Skip())
-		}
-	}
-	t.Raw = d.Raw(d.Since(start))
-	return t
-}
-
-func (d *decoder) contents() {
-	d.Messages, d.Body.Elements, d.Body.Array = nil, nil, jsonspan.Span{}
-	if d.C.Kind() == jsonspan.Array {
-		d.Elements(d.message, func(int) {})
-	}
-}
-
-func (d *decoder) message() {
-	start := d.C.Pos()
-	if role := d.content(); d.C.Err() == nil {
-		d.Message(roleOf(role), transcript.FormatGemini, d.Since(start))
-	}
-}
-
-// content consumes a content with its parts and returns its role.
-func (d *decoder) content() (role string) {
-	d.Clear()
-	if d.C.Kind() != jsonspan.Object {
-		d.Add(d.Opaque(), wire.Place{})
-		return ""
-	}
-	for name := range d.C.Fields {
-		switch name {
-		case "role":
-			role = d.Text(d.Str())
-		case "parts":
-			d.Clear()
-			for range d.C.Items {
-				d.Add(d.part())
+		for _, fn := range d.List(f.Value) {
+			schema := fn.Get("parameters")
+			if !schema.Given() {
+				schema = fn.Get("parametersJsonSchema")
 			}
+			d.req.Tools = append(d.req.Tools, model.Tool{
+				Name: d.Text(fn.Get("name")), Description: d.Text(fn.Get("description")), Schema: d.Raw(schema),
+				Raw: d.Raw(fn.Value),
+			})
+		}
+		if f.Kind == jsonspan.Array {
+			d.req.declarations = f.Span
 		}
 	}
-	return role
+}
+
+// content reads a content with its parts and returns its role.
+func (d *decoder) content(o wire.Object) (role string) {
+	d.Clear()
+	if o.Kind != jsonspan.Object {
+		d.Add(transcript.Opaque{Raw: d.Raw(o.Value)}, wire.Place{})
+	}
+	for _, p := range d.List(o.Get("parts")) {
+		d.Add(d.part(p))
+	}
+	return d.Text(o.Get("role"))
 }
 
 // roleOf returns the role. A content without one is the user's; function is an older name

@@ -10,149 +10,63 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// part is what is noted of a part while it is walked: its members come in any order.
-type part struct {
-	kind      string // the member that holds the data, such as functionCall
-	text      jsonspan.Span
-	signature jsonspan.Span
-	thought   bool
-
-	value          jsonspan.Span // of functionCall or functionResponse
-	id, name, args jsonspan.Span
-	response       response
-
-	mime, data, uri jsonspan.Span // of inlineData or fileData
-}
-
-type response struct {
-	whole   jsonspan.Span
-	members int
-	only    jsonspan.Span // the last member that is a string
-	failed  bool          // it has an error
-	parts   []transcript.Block
-}
-
 // dataNames are the members that hold a part's data. A part has one of them.
 var dataNames = []string{
 	"text", "inlineData", "fileData", "functionCall", "functionResponse",
 	"executableCode", "codeExecutionResult", "toolCall", "toolResponse",
 }
 
-func (d *decoder) part() (transcript.Block, wire.Place) {
-	start := d.C.Pos()
-	if d.C.Kind() != jsonspan.Object {
-		whole := d.C.Skip()
-		return transcript.Opaque{Raw: d.Raw(whole)}, wire.Place{Whole: whole, List: 1}
-	}
-	var p part
-	for name := range d.C.Fields {
-		name = camel(name)
-		if slices.Contains(dataNames, name) {
-			p.kind = strings.Clone(name)
-		}
-		d.partMember(&p, name)
-	}
-	return d.build(&p, d.Since(start))
-}
-
-func (d *decoder) partMember(p *part, name string) {
-	start := d.C.Pos()
-	switch name {
-	case "text":
-		p.text = d.Str()
-	case "thought":
-		p.thought = d.C.Kind() == jsonspan.True
-	case "thoughtSignature":
-		p.signature = d.Str()
-	case "functionCall", "functionResponse":
-		p.id, p.name, p.args, p.response = jsonspan.Span{}, jsonspan.Span{}, jsonspan.Span{}, response{}
-		for name := range d.C.Fields {
-			d.functionMember(p, camel(name))
-		}
-		p.value = d.Since(start)
-	case "inlineData", "fileData":
-		for name := range d.C.Fields {
-			d.Note(camel(name), []string{"mimeType", "data", "fileUri"}, &p.mime, &p.data, &p.uri)
+// part makes the block of a part. One without a member that its kind must have is opaque.
+func (d *decoder) part(o wire.Object) (transcript.Block, wire.Place) {
+	kind := ""
+	for _, f := range o.Fields {
+		if slices.Contains(dataNames, f.Name) {
+			kind = f.Name
 		}
 	}
-}
-
-func (d *decoder) functionMember(p *part, name string) {
-	switch name {
-	case "id":
-		p.id = d.Str()
-	case "name":
-		p.name = d.Str()
-	case "args":
-		if kind := d.C.Kind(); kind != jsonspan.Null {
-			p.args = d.C.Skip()
-		}
-	case "response":
-		r, start := &p.response, d.C.Pos()
-		r.members, r.only, r.failed, r.whole = 0, jsonspan.Span{}, false, jsonspan.Span{}
-		if d.C.Kind() == jsonspan.Null {
-			return
-		}
-		for name := range d.C.Fields {
-			r.members++
-			r.failed = r.failed || name == "error" && d.C.Kind() != jsonspan.Null
-			if d.C.Kind() == jsonspan.String {
-				r.only = d.C.Str()
-			}
-		}
-		r.whole = d.Since(start)
-	case "parts":
-		p.response.parts = nil
-		for range d.C.Items {
-			b, _ := d.part()
-			p.response.parts = append(p.response.parts, b)
-		}
-	}
-}
-
-// build makes the block that the part describes. A part without a member that its kind must
-// have is opaque.
-func (d *decoder) build(p *part, whole jsonspan.Span) (transcript.Block, wire.Place) {
-	raw, place := d.Raw(whole), wire.Place{Whole: whole, List: 1}
-	signature := d.Text(p.signature)
+	raw, place := d.Raw(o.Value), wire.Place{Whole: o.Span, List: 1}
+	text, data, signature := o.Get("text"), d.Object(o.Get(kind)), d.Text(o.Get("thoughtSignature"))
+	name, bytes, uri, media := data.Get("name"), data.Get("data"), data.Get("fileUri"), d.Text(data.Get("mimeType"))
 	switch {
-	case p.kind == "text" && p.text.Len() <= len(`""`) && signature != "":
+	case kind == "text" && (!text.IsString() || text.Len() <= len(`""`)) && signature != "":
 		// The end of a stream: a signature that belongs to no words.
 		return transcript.Thinking{Signature: signature, Redacted: true, Raw: raw}, place
-	case p.kind == "text" && !p.text.IsZero() && p.thought:
-		return transcript.Thinking{Text: d.Literal(p.text), Signature: signature, Raw: raw}, place
-	case p.kind == "text" && !p.text.IsZero():
-		place.Content = p.text
+	case kind == "text" && text.IsString() && o.Get("thought").Kind == jsonspan.True:
+		return transcript.Thinking{Text: d.Content(text), Signature: signature, Raw: raw}, place
+	case kind == "text" && text.IsString():
+		place.Content = text.Span
 		if signature != "" { // it is for these words
-			others := d.others(whole, "text", "thoughtSignature")
-			place.Content, place.Around = whole, &wire.Around{Before: others + `"text":`, After: "}"}
+			others := d.others(o.Span, "text", "thoughtSignature")
+			place.Content, place.Around = o.Span, &wire.Around{Before: others + `"text":`, After: "}"}
 		}
-		return transcript.Text{Text: d.Literal(p.text), Raw: raw}, place
-	case p.kind == "functionCall" && !p.name.IsZero():
-		signed := signature != "" && signature != unsigned
+		return transcript.Text{Text: d.Content(text), Raw: raw}, place
+	case kind == "functionCall" && name.IsString():
+		args, signed := data.Get("args"), signature != "" && signature != unsigned
+		if !args.Given() {
+			args = wire.Value{}
+		}
 		if !signed { // it is for these arguments
-			place.Content, place.JSON = p.args, true
+			place.Content, place.JSON = args.Span, true
 		}
 		return transcript.ToolCall{
-			ID: d.callID(p), Name: d.Text(p.name), Input: transcript.Plain(d.Raw(p.args)), Signed: signed, Raw: raw,
+			ID: d.callID(data), Name: d.Text(name), Input: transcript.Plain(d.Raw(args)), Signed: signed, Raw: raw,
 		}, place
-	case p.kind == "functionResponse" && !p.name.IsZero():
-		return d.result(p, raw, place)
-	case (p.kind == "inlineData" && !p.data.IsZero() || p.kind == "fileData" && !p.uri.IsZero()) &&
-		strings.HasPrefix(d.Text(p.mime), "image/"):
-		return transcript.Image{
-			MediaType: d.Text(p.mime), Data: d.Literal(p.data), URL: d.Text(p.uri), Raw: raw,
-		}, place
+	case kind == "functionResponse" && name.IsString():
+		return d.result(data, raw, place)
+	case kind == "inlineData" && bytes.IsString() && strings.HasPrefix(media, "image/"):
+		return transcript.Image{MediaType: media, Data: d.Content(bytes), Raw: raw}, place
+	case kind == "fileData" && uri.IsString() && strings.HasPrefix(media, "image/"):
+		return transcript.Image{MediaType: media, URL: d.Text(uri), Raw: raw}, place
 	}
-	return transcript.Opaque{Type: p.kind, Raw: raw}, place
+	return transcript.Opaque{Type: kind, Raw: raw}, place
 }
 
 // callID is the call's id, or the function's name: without ids, the responses of an answer
 // belong to its calls by name and order. Gemini CLI puts the name before the ids that it
 // gets, and makes up ids for calls that came without; both are undone, so that a call is
 // known by the id that the model gave it.
-func (d *decoder) callID(p *part) string {
-	id, name := d.Text(p.id), d.Text(p.name)
+func (d *decoder) callID(function wire.Object) string {
+	id, name := d.Text(function.Get("id")), d.Text(function.Get("name"))
 	if own, ok := strings.CutPrefix(id, name+"__"); ok {
 		id = own
 		rest, numbered := strings.CutPrefix(id, name+"_")
@@ -165,27 +79,38 @@ func (d *decoder) callID(p *part) string {
 
 // result decodes a response. Its text is its only member, if that is a string, as almost all
 // clients have it, else its JSON.
-func (d *decoder) result(p *part, raw string, place wire.Place) (transcript.Block, wire.Place) {
-	r := &p.response
-	list := make([]transcript.Block, 0, 1+len(r.parts))
+func (d *decoder) result(function wire.Object, raw string, place wire.Place) (transcript.Block, wire.Place) {
+	whole := d.Object(function.Get("response"))
+	var only wire.Value
 	name := "output"
-	if r.failed {
-		name = "error"
+	for _, f := range whole.Fields {
+		if f.Name == "error" && f.Given() {
+			name = "error"
+		}
+		if f.IsString() {
+			only = f.Value
+		}
 	}
+	var list []transcript.Block
 	switch {
-	case r.members == 1 && !r.only.IsZero():
-		list = append(list, transcript.Text{Text: d.Literal(r.only)})
-		place.Content = r.only
-	case !r.whole.IsZero():
-		list = append(list, transcript.Text{Text: transcript.Plain(d.Raw(r.whole))})
-		place.Content, place.Around = r.whole, &wire.Around{Before: `{"` + name + `":`, After: "}"}
+	case len(whole.Fields) == 1 && only.IsString():
+		list = append(list, transcript.Text{Text: d.Content(only)})
+		place.Content = only.Span
+	case whole.Given():
+		list = append(list, transcript.Text{Text: transcript.Plain(d.Raw(whole.Value))})
+		place.Content, place.Around = whole.Span, &wire.Around{Before: `{"` + name + `":`, After: "}"}
 	}
-	if len(r.parts) > 0 || r.whole.IsZero() { // all of it goes when it is folded
-		others := d.others(p.value, "response", "parts")
-		place.Content, place.Around = p.value, &wire.Around{Before: others + `"response":{"` + name + `":`, After: "}}"}
+	parts := d.List(function.Get("parts"))
+	for _, p := range parts {
+		b, _ := d.part(p)
+		list = append(list, b)
+	}
+	if len(parts) > 0 || !whole.Given() { // all of it goes when it is folded
+		others := d.others(function.Span, "response", "parts")
+		place.Content, place.Around = function.Span, &wire.Around{Before: others + `"response":{"` + name + `":`, After: "}}"}
 	}
 	return transcript.ToolResult{
-		CallID: d.callID(p), Error: r.failed, Parts: transcript.BlocksOf(append(list, r.parts...)...), Raw: raw,
+		CallID: d.callID(function), Error: name == "error", Parts: transcript.BlocksOf(list...), Raw: raw,
 	}, place
 }
 
@@ -205,8 +130,7 @@ func (d *decoder) others(at jsonspan.Span, besides ...string) string {
 
 // readPart decodes one part, which shares its memory. It reports false if it is not JSON.
 func readPart(raw []byte) (transcript.Block, bool) {
-	var d decoder
-	d.Begin(raw)
-	b, _ := d.part()
+	d := newDecoder(raw)
+	b, _ := d.part(d.Object(d.Value()))
 	return b, d.C.End() == nil
 }

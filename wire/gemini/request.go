@@ -20,7 +20,6 @@ type Request struct {
 	Messages []transcript.Message
 
 	body         wire.Body
-	system       jsonspan.Span
 	declarations jsonspan.Span // the last list of function declarations; zero: none
 	cached       bool
 }
@@ -37,15 +36,11 @@ func Decode(body []byte) (*Request, error) { return DecodeAfter(nil, body) }
 // earlier request may be nil; else the messages of the result share memory with it, and
 // no longer with the body.
 func DecodeAfter(earlier *Request, body []byte) (*Request, error) {
-	d := decoder{req: &Request{}}
-	d.Begin(body)
+	d := newDecoder(body)
 	if earlier != nil {
 		d.After(earlier.Messages, earlier.body)
 	}
-	for name := range d.C.Fields {
-		d.member(camel(name))
-	}
-	if err := d.C.End(); err != nil {
+	if err := d.Walk(d.member); err != nil {
 		return nil, fmt.Errorf("decode gemini request: %w", err)
 	}
 	if d.Body.Array.IsZero() {

@@ -34,7 +34,7 @@ func DecodeChatAfter(earlier *ChatRequest, body []byte) (*ChatRequest, error) {
 	}
 	err := r.decode(s, func(key string) bool {
 		if key == "messages" {
-			s.array(builder{s}.chatMessage, func(int) {})
+			s.Elements(builder{s}.chatMessage, func(int) {})
 		}
 		return key == "messages"
 	})
@@ -73,79 +73,79 @@ func ChatMessageHash(raw []byte) transcript.Hash { return wire.Hash(raw) }
 
 func (b builder) chatMessage(m object) {
 	b.Clear()
-	role, content := transcript.Role(b.text(m.get("role"))), m.get("content")
+	role, content := transcript.Role(b.Text(m.Get("role"))), m.Get("content")
 	switch role {
 	case transcript.RoleTool:
-		b.Add(b.result(b.text(m.get("tool_call_id")), content, m.value), wire.Place{Content: contentSpan(content)})
+		b.Add(b.result(b.Text(m.Get("tool_call_id")), content, m.Value), wire.Place{Content: contentSpan(content)})
 	case transcript.RoleAssistant:
 		b.assistant(m)
 	default:
 		b.content(content)
 	}
-	if len(b.Blocks) == 0 && m.kind != jsonspan.Object {
-		b.Add(transcript.Opaque{Raw: b.raw(m.value)}, wire.Place{})
+	if len(b.Blocks) == 0 && m.Kind != jsonspan.Object {
+		b.Add(transcript.Opaque{Raw: b.Raw(m.Value)}, wire.Place{})
 	}
-	b.Message(role, transcript.FormatChat, m.Span)
+	b.Message(role, transcript.FormatChat, m.Value)
 }
 
 // contentSpan is the place of content that text may replace.
 func contentSpan(v value) jsonspan.Span {
-	if v.isString() || v.kind == jsonspan.Array {
+	if v.IsString() || v.Kind == jsonspan.Array {
 		return v.Span
 	}
 	return jsonspan.Span{}
 }
 
 func (b *builder) assistant(m object) {
-	thinking := m.get("reasoning_content")
-	if !thinking.isString() {
-		thinking = m.get("reasoning")
+	thinking := m.Get("reasoning_content")
+	if !thinking.IsString() {
+		thinking = m.Get("reasoning")
 	}
-	if thinking.isString() {
-		b.Add(transcript.Thinking{Text: b.scanner.content(thinking), Raw: b.raw(thinking)}, wire.Place{})
+	if thinking.IsString() {
+		b.Add(transcript.Thinking{Text: b.Content(thinking), Raw: b.Raw(thinking)}, wire.Place{})
 	}
-	b.content(m.get("content"))
-	if refusal := m.get("refusal"); refusal.isString() {
-		said := transcript.Text{Text: b.scanner.content(refusal), Raw: b.raw(refusal)}
+	b.content(m.Get("content"))
+	if refusal := m.Get("refusal"); refusal.IsString() {
+		said := transcript.Text{Text: b.Content(refusal), Raw: b.Raw(refusal)}
 		b.Add(said, wire.Place{Content: refusal.Span})
 	}
-	for _, c := range b.list(m.get("tool_calls")) {
+	for _, c := range b.List(m.Get("tool_calls")) {
 		b.toolCall(c)
 	}
-	if call := m.get("function_call"); call.given() { // the form before tools
-		b.Add(transcript.Opaque{Type: "function_call", Raw: b.raw(call)}, wire.Place{})
+	if call := m.Get("function_call"); call.Given() { // the form before tools
+		b.Add(transcript.Opaque{Type: "function_call", Raw: b.Raw(call)}, wire.Place{})
 	}
 }
 
 // inside returns what a call holds: name and arguments, or name and input.
 func (s *scanner) inside(c object) (name, input value) {
-	in := s.object(c.get("function"))
-	if in.kind != jsonspan.Object {
-		in = s.object(c.get("custom"))
+	in := s.Object(c.Get("function"))
+	if in.Kind != jsonspan.Object {
+		in = s.Object(c.Get("custom"))
 	}
-	if input = in.get("arguments"); !input.given() {
-		input = in.get("input")
+	if input = in.Get("arguments"); !input.Given() {
+		input = in.Get("input")
 	}
-	return in.get("name"), input
+	return in.Get("name"), input
 }
 
 func (b *builder) toolCall(c object) {
 	name, input := b.inside(c)
 	place := stringPlace(input)
 	place.Whole, place.List = c.Span, listCalls
-	if !name.isString() {
+	if !name.IsString() {
 		place.Content = jsonspan.Span{}
-		b.Add(transcript.Opaque{Type: b.text(c.get("type")), Raw: b.raw(c.value)}, place)
+		b.Add(transcript.Opaque{Type: b.Text(c.Get("type")), Raw: b.Raw(c.Value)}, place)
 		return
 	}
 	b.Add(transcript.ToolCall{
-		ID: b.text(c.get("id")), Name: b.text(name), Input: b.scanner.content(input), Raw: b.raw(c.value),
+		ID: b.Text(c.Get("id")), Name: b.Text(name), Input: b.Content(input), Raw: b.Raw(c.Value),
 	}, place)
 }
 
 // stringPlace is the place of a value that may be edited if it is a string.
 func stringPlace(v value) wire.Place {
-	if !v.isString() {
+	if !v.IsString() {
 		return wire.Place{}
 	}
 	return wire.Place{Content: v.Span}

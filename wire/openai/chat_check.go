@@ -32,7 +32,7 @@ func (c *checker) emptyArray(path string) {
 const maxCall = 64
 
 func (c *checker) atMost(path string, v value) {
-	if n := utf8.RuneCountInString(c.text(v)); n > maxCall {
+	if n := utf8.RuneCountInString(c.Text(v)); n > maxCall {
 		c.Violations.Add(
 			"string-too-long", path, "Invalid '%s': string too long. Expected a string with maximum length %d, "+
 				"but got a string with length %d instead.", path, maxCall, n)
@@ -40,7 +40,7 @@ func (c *checker) atMost(path string, v value) {
 }
 
 func (c *checker) name(path string, v value) {
-	if v.isString() && !wire.IsName(c.text(v)) {
+	if v.IsString() && !wire.IsName(c.Text(v)) {
 		c.Violations.Add("name-pattern", path,
 			"Invalid '%s': string does not match pattern. Expected a string that matches the pattern "+
 				"'^[a-zA-Z0-9_-]+$'.", path)
@@ -58,7 +58,7 @@ func (r *ChatRequest) Check(model.Model) []transcript.Violation {
 	for i, e := range r.body.Elements {
 		// Spans are relative to the element, which is all that is looked at.
 		c.Begin(e.Span.Of(r.body.Data))
-		m := c.object(c.value())
+		m := c.Object(c.Value())
 		c.message(i, m)
 		c.pairing(i, m)
 	}
@@ -75,9 +75,9 @@ type chatChecker struct {
 }
 
 func (c *chatChecker) message(i int, m object) {
-	switch c.text(m.get("role")) {
+	switch c.Text(m.Get("role")) {
 	case "user", "system", "developer", "tool":
-		c.content(i, m.get("content"), true)
+		c.content(i, m.Get("content"), true)
 	case "assistant":
 		c.assistant(i, m)
 	}
@@ -86,25 +86,25 @@ func (c *chatChecker) message(i int, m object) {
 // content checks that there is content: a string or a list of parts.
 func (c *chatChecker) content(i int, v value, needed bool) {
 	switch {
-	case v.kind == jsonspan.Array && len(c.list(v)) == 0:
+	case v.Kind == jsonspan.Array && len(c.List(v)) == 0:
 		c.emptyArray(fmt.Sprintf("messages[%d].content", i))
-	case !v.given() && needed: // a missing member reads as null
+	case !v.Given() && needed: // a missing member reads as null
 		c.Violations.Add("content-null", fmt.Sprintf("messages.[%d].content", i),
 			"Invalid value for 'content': expected a string, got null.")
 	}
 }
 
 func (c *chatChecker) assistant(i int, m object) {
-	calls := c.list(m.get("tool_calls"))
-	if m.get("tool_calls").kind == jsonspan.Array && len(calls) == 0 {
+	calls := c.List(m.Get("tool_calls"))
+	if m.Get("tool_calls").Kind == jsonspan.Array && len(calls) == 0 {
 		c.emptyArray(fmt.Sprintf("messages[%d].tool_calls", i))
 	}
-	speaks := len(calls) > 0 || m.get("function_call").given() || m.get("refusal").given() || m.get("audio").given()
-	c.content(i, m.get("content"), !speaks)
+	speaks := len(calls) > 0 || m.Get("function_call").Given() || m.Get("refusal").Given() || m.Get("audio").Given()
+	c.content(i, m.Get("content"), !speaks)
 	for k, t := range calls {
 		path := fmt.Sprintf("messages[%d].tool_calls[%d]", i, k)
-		c.atMost(path+".id", t.get("id"))
-		if t.get("function").given() {
+		c.atMost(path+".id", t.Get("id"))
+		if t.Get("function").Given() {
 			name, _ := c.inside(t)
 			c.name(path+".function.name", name)
 			c.atMost(path+".function.name", name)
@@ -115,19 +115,19 @@ func (c *chatChecker) assistant(i int, m object) {
 // pairing checks that calls and results stand together: behind an assistant message
 // with calls come the results of all of them, and nothing else.
 func (c *chatChecker) pairing(i int, m object) {
-	role, answers := c.text(m.get("role")), m.get("tool_call_id")
+	role, answers := c.Text(m.Get("role")), m.Get("tool_call_id")
 	if role != "tool" {
 		c.unanswered(i)
-		for _, call := range c.list(m.get("tool_calls")) {
-			if role == "assistant" && call.get("id").isString() {
-				id := c.text(call.get("id"))
+		for _, call := range c.List(m.Get("tool_calls")) {
+			if role == "assistant" && call.Get("id").IsString() {
+				id := c.Text(call.Get("id"))
 				c.waiting[id]++
 				c.order = append(c.order, id)
 			}
 		}
 		return
 	}
-	id := c.text(answers)
+	id := c.Text(answers)
 	if len(c.order) == 0 {
 		c.Violations.Add("tool-result-orphan", fmt.Sprintf("messages.[%d].role", i),
 			"Invalid parameter: messages with role 'tool' must be a response to a preceeding message with "+
@@ -137,7 +137,7 @@ func (c *chatChecker) pairing(i int, m object) {
 	left, called := c.waiting[id]
 	path := fmt.Sprintf("messages.[%d].tool_call_id", i)
 	switch {
-	case !answers.isString(): // the provider says so
+	case !answers.IsString(): // the provider says so
 	case !called:
 		c.Violations.Add("tool-result-unknown", path,
 			"Invalid parameter: 'tool_call_id' of '%s' not found in 'tool_calls' of previous message.", id)

@@ -107,7 +107,7 @@ func (r *chatRecorder) event(_, data []byte) {
 	r.started = true
 	if delta := choice.Get("delta"); delta.Kind() == jsonspan.Object {
 		r.s.Begin(delta)
-		r.delta(r.s.object(r.s.value()))
+		r.delta(r.s.Object(r.s.Value()))
 	}
 	if finish := choice.Get("finish_reason"); finish.Kind() == jsonspan.String {
 		r.reply.StopRaw, r.done = finish.Text(), true
@@ -115,19 +115,19 @@ func (r *chatRecorder) event(_, data []byte) {
 }
 
 func (r *chatRecorder) delta(m object) {
-	thinking, thought, content := m.get("reasoning_content"), m.get("reasoning"), m.get("content")
+	thinking, thought, content := m.Get("reasoning_content"), m.Get("reasoning"), m.Get("content")
 	r.piece(&r.thinking, thinking, transcript.KindThinking)
-	if thinking.isString() && thought.isString() { // the same twice, under two names
+	if thinking.IsString() && thought.IsString() { // the same twice, under two names
 		r.thought.lit = r.stream.Keep(r.thought.lit, inner(&r.s, thought))
 	} else {
 		r.piece(&r.thought, thought, transcript.KindThinking)
 	}
 	r.piece(&r.content, content, transcript.KindText)
-	for _, p := range r.s.list(content) {
+	for _, p := range r.s.List(content) {
 		r.piece(&r.content, r.s.said(p), transcript.KindText)
 	}
-	r.piece(&r.refusal, m.get("refusal"), transcript.KindText)
-	for _, c := range r.s.list(m.get("tool_calls")) {
+	r.piece(&r.refusal, m.Get("refusal"), transcript.KindText)
+	for _, c := range r.s.List(m.Get("tool_calls")) {
 		r.call(c)
 	}
 	r.extra = r.keepUnknown(r.extra, m, deltaMembers)
@@ -135,13 +135,13 @@ func (r *chatRecorder) delta(m object) {
 
 // inner returns the bytes between the quotes of a string.
 func inner(s *scanner, v value) string {
-	lit := s.raw(v)
+	lit := s.Raw(v)
 	return lit[1 : len(lit)-1]
 }
 
 // piece adds the next piece of a string, if there is one, and shows it.
 func (r *chatRecorder) piece(p *piece, v value, kind transcript.Kind) {
-	if text := r.s.text(v); text != "" {
+	if text := r.s.Text(v); text != "" {
 		p.lit = r.stream.Keep(p.lit, inner(&r.s, v))
 		r.show(p, model.Delta{Kind: kind, Text: text})
 	}
@@ -162,10 +162,10 @@ func (r *chatRecorder) show(p *piece, d model.Delta) {
 
 func (r *chatRecorder) call(t object) {
 	c, isNew := r.callFor(t)
-	if t.get("custom").given() {
+	if t.Get("custom").Given() {
 		c.typ = "custom"
 	} else if c.typ == "" {
-		c.typ = strings.Clone(r.s.text(t.get("type")))
+		c.typ = strings.Clone(r.s.Text(t.Get("type")))
 	}
 	r.input(c, t, isNew)
 	c.extra = r.keepUnknown(c.extra, t, callMembers)
@@ -175,16 +175,16 @@ func (r *chatRecorder) call(t object) {
 func (r *chatRecorder) input(c *streamedCall, t object, isNew bool) {
 	s := &r.s
 	named, input := s.inside(t)
-	if name := s.text(named); c.name == "" && r.stream.Room(len(c.id)+len(name)) {
+	if name := s.Text(named); c.name == "" && r.stream.Room(len(c.id)+len(name)) {
 		c.name = strings.Clone(name)
 	}
 	d := model.Delta{Kind: transcript.KindToolCall}
 	if isNew {
 		d.CallID, d.Name = c.id, c.name
 	}
-	if input.isString() {
+	if input.IsString() {
 		c.input.lit = r.stream.Keep(c.input.lit, inner(s, input))
-		d.Text = s.text(input)
+		d.Text = s.Text(input)
 	}
 	if isNew || d.Text != "" {
 		r.show(&c.input, d)
@@ -194,10 +194,10 @@ func (r *chatRecorder) input(c *streamedCall, t object, isNew bool) {
 // callFor finds the call that a piece belongs to, by its index. Servers that send no index,
 // or the same one for all, tell calls apart by their ids.
 func (r *chatRecorder) callFor(t object) (c *streamedCall, isNew bool) {
-	id, numbered := r.s.text(t.get("id")), t.get("index").kind == jsonspan.Number
+	id, numbered := r.s.Text(t.Get("id")), t.Get("index").Kind == jsonspan.Number
 	index := len(r.calls) - 1
 	if numbered {
-		index = r.s.number(t.get("index"))
+		index = r.s.number(t.Get("index"))
 	}
 	for _, c := range slices.Backward(r.calls) {
 		byIndex := c.index == index && (id == "" || c.id == "" || c.id == id)
@@ -226,8 +226,8 @@ var (
 // keepUnknown keeps unknown members: servers sign calls in members of their own and want
 // them back. Lists are joined; of other values the last one counts.
 func (r *chatRecorder) keepUnknown(list []member, o object, known []string) []member {
-	for _, f := range o.fields {
-		key, v := f.name, r.s.json(f.value)
+	for _, f := range o.Fields {
+		key, v := f.Name, r.s.JSON(f.Value)
 		if slices.Contains(known, key) || v.Kind() == jsonspan.Null {
 			continue
 		}

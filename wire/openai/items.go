@@ -83,20 +83,20 @@ func opaqueRole(typ string) transcript.Role {
 
 // itemType returns the item's type. An item with a role and no type is a message.
 func (s *scanner) itemType(it object) string {
-	if !it.get("type").given() && it.get("role").isString() {
+	if !it.Get("type").Given() && it.Get("role").IsString() {
 		return "message"
 	}
-	return s.text(it.get("type"))
+	return s.Text(it.Get("type"))
 }
 
 func (b builder) item(it object) itemNote {
 	b.Clear()
-	note := itemNote{typ: b.itemType(it), id: b.text(it.get("id"))}
+	note := itemNote{typ: b.itemType(it), id: b.Text(it.Get("id"))}
 	role := transcript.RoleAssistant
 	switch itemTypes[note.typ] {
 	case itemMessage:
-		role = transcript.Role(b.text(it.get("role")))
-		b.content(it.get("content"))
+		role = transcript.Role(b.Text(it.Get("role")))
+		b.content(it.Get("content"))
 	case itemReasoning:
 		b.reasoning(it)
 	case itemCall:
@@ -108,19 +108,19 @@ func (b builder) item(it object) itemNote {
 		role = opaqueRole(note.typ)
 		// Changes of the tools and settings, and the provider's own memory of what came before.
 		stands := role == transcript.RoleDeveloper || note.typ == "compaction"
-		b.Add(transcript.Opaque{Type: note.typ, Stands: stands, Raw: b.raw(it.value)}, wire.Place{})
+		b.Add(transcript.Opaque{Type: note.typ, Stands: stands, Raw: b.Raw(it.Value)}, wire.Place{})
 	}
-	b.Message(role, transcript.FormatResponses, it.Span)
+	b.Message(role, transcript.FormatResponses, it.Value)
 	return note
 }
 
 // reasoning decodes a reasoning item. Its text is the summary and, where a server shows it,
 // the reasoning itself.
 func (b *builder) reasoning(it object) {
-	th := transcript.Thinking{Signature: b.text(it.get("encrypted_content")), Raw: b.raw(it.value)}
+	th := transcript.Thinking{Signature: b.Text(it.Get("encrypted_content")), Raw: b.Raw(it.Value)}
 	var texts []value
-	for _, p := range slices.Concat(b.list(it.get("summary")), b.list(it.get("content"))) {
-		if v := b.said(p); v.isString() {
+	for _, p := range slices.Concat(b.List(it.Get("summary")), b.List(it.Get("content"))) {
+		if v := b.said(p); v.IsString() {
 			texts = append(texts, v)
 		}
 	}
@@ -128,11 +128,11 @@ func (b *builder) reasoning(it object) {
 	case 0:
 		th.Redacted = th.Signature != ""
 	case 1:
-		th.Text = b.scanner.content(texts[0])
+		th.Text = b.Content(texts[0])
 	default:
-		joined := b.text(texts[0])
+		joined := b.Text(texts[0])
 		for _, v := range texts[1:] {
-			joined += "\n" + b.text(v)
+			joined += "\n" + b.Text(v)
 		}
 		th.Text = transcript.Plain(joined)
 	}
@@ -142,52 +142,52 @@ func (b *builder) reasoning(it object) {
 // call decodes a call. Only function and custom tools have names; the others get their type
 // without _call.
 func (b *builder) call(typ string, it object) form {
-	name := cmp.Or(b.text(it.get("name")), strings.TrimSuffix(typ, "_call"))
-	c := transcript.ToolCall{ID: b.text(it.get("call_id")), Name: name, Raw: b.raw(it.value)}
+	name := cmp.Or(b.Text(it.Get("name")), strings.TrimSuffix(typ, "_call"))
+	c := transcript.ToolCall{ID: b.Text(it.Get("call_id")), Name: name, Raw: b.Raw(it.Value)}
 	var input, edited value
 	var place wire.Place
 	f := formString
 	switch typ {
 	case "function_call":
-		input = it.get("arguments")
+		input = it.Get("arguments")
 		edited = input
 	case "custom_tool_call":
-		input = it.get("input")
+		input = it.Get("input")
 		edited = input
 	case "apply_patch_call":
-		input = it.get("operation")
-		edited = b.object(input).get("diff")
+		input = it.Get("operation")
+		edited = b.Object(input).Get("diff")
 	default:
-		input = it.get("action")
-		action := b.object(input)
-		command := action.get("command")
-		if !command.given() {
-			command = action.get("commands")
+		input = it.Get("action")
+		action := b.Object(input)
+		command := action.Get("command")
+		if !command.Given() {
+			command = action.Get("commands")
 		}
-		if command.kind == jsonspan.Array {
+		if command.Kind == jsonspan.Array {
 			place, f = wire.Place{Content: command.Span, JSON: true}, formList
 		}
 	}
-	if edited.isString() {
+	if edited.IsString() {
 		place.Content = edited.Span
 	}
-	c.Input = b.scanner.content(input)
+	c.Input = b.Content(input)
 	b.Add(c, place)
 	return f
 }
 
 func (b *builder) output(it object, note *itemNote) {
-	id, output := it.get("call_id"), it.get("output")
-	if note.typ == "local_shell_call_output" && !id.given() {
-		id = it.get("id") // the only output that names its call this way
+	id, output := it.Get("call_id"), it.Get("output")
+	if note.typ == "local_shell_call_output" && !id.Given() {
+		id = it.Get("id") // the only output that names its call this way
 	}
-	r := b.result(b.text(id), output, it.value)
+	r := b.result(b.Text(id), output, it.Value)
 	place := wire.Place{Content: contentSpan(output)}
 	switch note.typ {
 	case "shell_call_output":
-		r.Parts = b.shellOutput(b.list(output))
+		r.Parts = b.shellOutput(b.List(output))
 		if !place.Content.IsZero() {
-			place.JSON, note.form, note.outcome = true, formShellOutput, b.outcome(b.list(output))
+			place.JSON, note.form, note.outcome = true, formShellOutput, b.outcome(b.List(output))
 		}
 	case "computer_call_output": // a screenshot and nothing else
 		place = wire.Place{}
@@ -197,8 +197,8 @@ func (b *builder) output(it object, note *itemNote) {
 
 // outcome is how the last of the commands ended, which a stub must not change.
 func (b *builder) outcome(outputs []object) string {
-	if n := len(outputs); n > 0 && outputs[n-1].get("outcome").kind == jsonspan.Object {
-		return b.raw(outputs[n-1].get("outcome"))
+	if n := len(outputs); n > 0 && outputs[n-1].Get("outcome").Kind == jsonspan.Object {
+		return b.Raw(outputs[n-1].Get("outcome"))
 	}
 	return `{"type":"exit","exit_code":0}`
 }
@@ -207,9 +207,9 @@ func (b *builder) outcome(outputs []object) string {
 func (b *builder) shellOutput(outputs []object) transcript.Blocks {
 	var list []transcript.Block
 	for _, o := range outputs {
-		for _, v := range [...]value{o.get("stdout"), o.get("stderr")} {
-			if v.isString() && v.Len() > len(`""`) {
-				list = append(list, transcript.Text{Text: b.scanner.content(v), Raw: b.raw(v)})
+		for _, v := range [...]value{o.Get("stdout"), o.Get("stderr")} {
+			if v.IsString() && v.Len() > len(`""`) {
+				list = append(list, transcript.Text{Text: b.Content(v), Raw: b.Raw(v)})
 			}
 		}
 	}

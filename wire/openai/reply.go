@@ -36,7 +36,7 @@ func DecodeChatReply(body []byte) (model.Reply, error) {
 	m, msg, _ := readChatMessage(said)
 	r.Messages = []transcript.Message{msg}
 	r.StopRaw = choice.Get("finish_reason").Text()
-	r.Stop = chatStop(r.StopRaw, msg, m.get("refusal").isString())
+	r.Stop = chatStop(r.StopRaw, msg, m.Get("refusal").IsString())
 	return r, nil
 }
 
@@ -44,7 +44,7 @@ func DecodeChatReply(body []byte) (model.Reply, error) {
 // nested deeper than a request may be.
 func readChatMessage(raw []byte) (m object, msg transcript.Message, ok bool) {
 	b := builder{scan(raw)}
-	m = b.object(b.value())
+	m = b.Object(b.Value())
 	if b.C.End() != nil {
 		return m, msg, false
 	}
@@ -150,7 +150,7 @@ func decodeItems(items [][]byte) ([]transcript.Message, itemFacts) {
 	msgs := make([]transcript.Message, 0, len(items))
 	for _, raw := range items {
 		b := builder{scan(raw)}
-		it := b.object(b.value())
+		it := b.Object(b.Value())
 		note := b.item(it)
 		msgs = append(msgs, b.Messages...)
 		switch {
@@ -161,8 +161,8 @@ func decodeItems(items [][]byte) ([]transcript.Message, itemFacts) {
 		default:
 			f.others = true
 		}
-		for _, p := range b.list(it.get("content")) {
-			f.refused = f.refused || b.text(p.get("type")) == "refusal"
+		for _, p := range b.List(it.Get("content")) {
+			f.refused = f.refused || b.Text(p.Get("type")) == "refusal"
 		}
 	}
 	return msgs, f

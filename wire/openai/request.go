@@ -30,38 +30,16 @@ func (r *Request) after() Request {
 // Matches returns how many of the request's messages a body begins with, at the same places.
 func (r *Request) Matches(body []byte) int { return r.body.Matches(r.Messages, body) }
 
-// decode walks the top level of a body. The function member reads what the formats do not have in
-// common and reports whether it did.
+// decode walks a body. The function member reads what the formats do not have in common and reports
+// whether it did.
 func (r *Request) decode(s *scanner, member func(key string) bool) error {
-	at := ""
-	for key := range s.C.Fields {
-		if at = key; !member(key) {
+	err := s.Walk(func(key string) {
+		if !member(key) {
 			r.member(s, key)
 		}
-	}
+	})
 	r.Messages, r.body = s.Messages, s.Body
-	switch err := s.C.End(); {
-	case err == nil:
-		return nil
-	case at == "messages" || at == "input":
-		return fmt.Errorf("%s[%d]: %w", at, len(r.Messages), err)
-	case at != "":
-		return fmt.Errorf("%s: %w", at, err)
-	default:
-		return err
-	}
-}
-
-// array walks the member that holds the messages, if it is a list.
-func (s *scanner) array(read func(object), same func(i int)) {
-	s.Messages, s.Body.Elements, s.Body.Array = nil, nil, jsonspan.Span{}
-	if s.C.Kind() == jsonspan.Array {
-		s.Elements(func() {
-			if v := s.value(); s.C.Err() == nil {
-				read(s.object(v))
-			}
-		}, same)
-	}
+	return err
 }
 
 // params are top-level members that are read or changed later.
@@ -72,10 +50,10 @@ type params struct {
 
 // member reads a top-level member that both formats have, or passes over it.
 func (r *Request) member(s *scanner, key string) {
-	p, v := &r.p, s.value()
+	p, v := &r.p, s.Value()
 	switch key {
 	case "model":
-		r.Model = s.text(v)
+		r.Model = s.Text(v)
 	case "tools":
 		p.tools, r.Tools = v, s.tools(v)
 	case "store":
@@ -93,17 +71,17 @@ func (r *Request) member(s *scanner, key string) {
 // deeper. A tool without a name, such as the provider's own web_search or shell, is named by its
 // type.
 func (s *scanner) tools(v value) (list []model.Tool) {
-	for _, t := range s.list(v) {
+	for _, t := range s.List(v) {
 		in := t
 		for _, kind := range []string{"function", "custom"} {
-			if o := s.object(t.get(kind)); o.kind == jsonspan.Object {
+			if o := s.Object(t.Get(kind)); o.Kind == jsonspan.Object {
 				in = o
 			}
 		}
-		tool := model.Tool{Raw: s.raw(t.value), Description: s.text(in.get("description"))}
-		tool.Name = cmp.Or(s.text(in.get("name")), s.text(t.get("server_label")), s.text(t.get("type")))
-		if schema := in.get("parameters"); schema.given() {
-			tool.Schema = s.raw(schema)
+		tool := model.Tool{Raw: s.Raw(t.Value), Description: s.Text(in.Get("description"))}
+		tool.Name = cmp.Or(s.Text(in.Get("name")), s.Text(t.Get("server_label")), s.Text(t.Get("type")))
+		if schema := in.Get("parameters"); schema.Given() {
+			tool.Schema = s.Raw(schema)
 		}
 		list = append(list, tool)
 	}
@@ -112,7 +90,7 @@ func (s *scanner) tools(v value) (list []model.Tool) {
 
 // moreTools is the edit that adds tools to the request's list, if it has one.
 func (r *Request) moreTools(tools []model.Tool, encode func(*writer, model.Tool)) []jsonspan.Edit {
-	if len(tools) == 0 || r.p.tools.kind != jsonspan.Array {
+	if len(tools) == 0 || r.p.tools.Kind != jsonspan.Array {
 		return nil
 	}
 	var w writer

@@ -56,7 +56,7 @@ func DecodeResponsesAfter(earlier *ResponsesRequest, body []byte) (*ResponsesReq
 		}
 		return true
 	})
-	if err == nil && !r.hasInput && !r.Partial() && !r.p.template.given() {
+	if err == nil && !r.hasInput && !r.Partial() && !r.p.template.Given() {
 		err = errors.New("no input")
 	}
 	if err != nil {
@@ -68,7 +68,7 @@ func DecodeResponsesAfter(earlier *ResponsesRequest, body []byte) (*ResponsesReq
 // Partial reports whether the provider holds part of the conversation, where no view can
 // reach it: the request names an earlier response or a conversation. Pass it on as it is.
 func (r *ResponsesRequest) Partial() bool {
-	return r.p.previous.given() || r.p.conversation.given()
+	return r.p.previous.Given() || r.p.conversation.Given()
 }
 
 // InputTools lists the tools that are defined in the input instead of in the list of tools,
@@ -96,14 +96,14 @@ const typeAdditionalTools = "additional_tools"
 // toolsIn reads the definitions in an object's member tools.
 func toolsIn(raw string) []model.Tool {
 	s := scan(jsonspan.Value(raw).Get("tools"))
-	return s.tools(s.value())
+	return s.tools(s.Value())
 }
 
 func (r *ResponsesRequest) instructions(s *scanner) {
-	v := s.value()
+	v := s.Value()
 	r.System = nil
-	if v.isString() {
-		r.System = []transcript.Block{transcript.Text{Text: s.content(v), Raw: s.raw(v)}}
+	if v.IsString() {
+		r.System = []transcript.Block{transcript.Text{Text: s.Content(v), Raw: s.Raw(v)}}
 	}
 }
 
@@ -112,16 +112,19 @@ func (r *ResponsesRequest) input(s *scanner, earlier *ResponsesRequest) {
 	r.items, r.isString = nil, kind == jsonspan.String
 	r.hasInput = r.isString || kind == jsonspan.Array
 	b := builder{s}
-	s.array(func(it object) { r.items = append(r.items, b.item(it)) }, func(i int) { r.items = append(r.items, earlier.items[i]) })
-	if r.isString {
-		s.Element(func() {
-			v := s.value()
-			b.Clear()
-			b.content(v)
-			b.Message(transcript.RoleUser, transcript.FormatResponses, v.Span)
+	if !r.isString {
+		s.Elements(func(it object) { r.items = append(r.items, b.item(it)) }, func(i int) {
+			r.items = append(r.items, earlier.items[i])
 		})
-		r.items = append(r.items, itemNote{typ: "message"})
+		return
 	}
+	s.Messages, s.Body.Elements, s.Body.Array = nil, nil, jsonspan.Span{}
+	s.Element(func(o object) {
+		b.Clear()
+		b.content(o.Value)
+		b.Message(transcript.RoleUser, transcript.FormatResponses, o.Value)
+	})
+	r.items = []itemNote{{typ: "message"}}
 }
 
 // Earlier returns what [DecodeResponsesAfter] needs of the request, without its body.

@@ -21,12 +21,12 @@ func (r *ResponsesRequest) Check(model.Model) []transcript.Violation {
 		for i, e := range r.body.Elements {
 			// Spans are relative to the element, which is all that is looked at.
 			c.Begin(e.Span.Of(r.body.Data))
-			c.item(i, c.object(c.value()))
+			c.item(i, c.Object(c.Value()))
 		}
 		c.unanswered()
 		c.reasoning()
 	}
-	if len(r.items) == 0 && !r.Partial() && !r.p.template.given() {
+	if len(r.items) == 0 && !r.Partial() && !r.p.template.Given() {
 		c.Violations.Add("input-empty", "input",
 			`One of "input" or "previous_response_id" or 'prompt' or 'conversation_id' must be provided.`)
 	}
@@ -62,8 +62,8 @@ func (c *itemChecker) item(i int, it object) {
 }
 
 func (c *itemChecker) id(typ string, it object) {
-	id := c.text(it.get("id"))
-	if id == "" || typ == "local_shell_call_output" && !it.get("call_id").given() { // then it is the id of its call
+	id := c.Text(it.Get("id"))
+	if id == "" || typ == "local_shell_call_output" && !it.Get("call_id").Given() { // then it is the id of its call
 		return
 	}
 	if c.ids[id] {
@@ -74,11 +74,11 @@ func (c *itemChecker) id(typ string, it object) {
 }
 
 func (c *itemChecker) call(path, typ string, it object) {
-	c.atMost(path+".call_id", it.get("call_id"))
+	c.atMost(path+".call_id", it.Get("call_id"))
 	if typ == "function_call" {
-		c.name(path+".name", it.get("name"))
+		c.name(path+".name", it.Get("name"))
 	}
-	id := c.text(it.get("call_id"))
+	id := c.Text(it.Get("call_id"))
 	if id == "" {
 		return
 	}
@@ -95,11 +95,11 @@ func (c *itemChecker) call(path, typ string, it object) {
 func spoken(typ string) string { return strings.ReplaceAll(typ, "_", " ") }
 
 func (c *itemChecker) output(typ string, it object) {
-	idValue := it.get("call_id")
-	if typ == "local_shell_call_output" && !idValue.given() {
-		idValue = it.get("id")
+	idValue := it.Get("call_id")
+	if typ == "local_shell_call_output" && !idValue.Given() {
+		idValue = it.Get("id")
 	}
-	id := c.text(idValue)
+	id := c.Text(idValue)
 	n := c.calls[id]
 	switch {
 	case id == "":
@@ -125,11 +125,11 @@ func (c *itemChecker) unanswered() {
 
 // stored checks that nothing refers to an item that the provider has not stored.
 func (c *itemChecker) stored(typ string, it object) {
-	id := c.text(it.get("id"))
-	if c.r.p.store.kind != jsonspan.False || id == "" {
+	id := c.Text(it.Get("id"))
+	if c.r.p.store.Kind != jsonspan.False || id == "" {
 		return
 	}
-	sealed := it.get("encrypted_content").isString() && it.get("encrypted_content").Len() > len(`""`)
+	sealed := it.Get("encrypted_content").IsString() && it.Get("encrypted_content").Len() > len(`""`)
 	bare := typ == "reasoning" && !sealed && strings.HasPrefix(id, "rs_")
 	if bare || typ == "item_reference" {
 		c.Violations.Add("item-not-stored", "input", "Item with id '%s' not found. "+

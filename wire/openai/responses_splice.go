@@ -52,7 +52,7 @@ func (r *ResponsesRequest) Splice(v transcript.View, tools ...model.Tool) ([]byt
 // addTools adds tools to the list of tools, or the list itself where the request's tools
 // stand in its input.
 func (r *ResponsesRequest) addTools(tools []model.Tool) []jsonspan.Edit {
-	listed := r.p.tools.kind == jsonspan.Array
+	listed := r.p.tools.Kind == jsonspan.Array
 	inInput := slices.ContainsFunc(r.items, func(n itemNote) bool { return n.typ == typeAdditionalTools })
 	if listed || !inInput || len(tools) == 0 {
 		return r.moreTools(tools, (*writer).responsesTool)

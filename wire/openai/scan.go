@@ -2,29 +2,18 @@ package openai
 
 import (
 	"cmp"
-	"slices"
 
 	"github.com/pleat-dev/pleat/internal/jsonspan"
 	"github.com/pleat-dev/pleat/internal/wire"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// Members come in any order, content often before type and role, so nothing can be decided while
-// they are passed over: an object is taken apart first, and then asked for its members. It
-// refuses nothing that is JSON.
+type (
+	value  = wire.Value
+	object = wire.Object
+)
 
-// value is a JSON value that was passed over. Its kind is Invalid if there is none.
-type value struct {
-	jsonspan.Span
-	kind jsonspan.Kind
-}
-
-// given reports whether the value is there and is not null, which clients send for members
-// that they do not use.
-func (v value) given() bool { return v.kind != jsonspan.Invalid && v.kind != jsonspan.Null }
-
-func (v value) isString() bool { return v.kind == jsonspan.String }
-
+// scanner reads what the two formats have in common. It refuses nothing that is JSON.
 type scanner struct{ wire.Walker }
 
 func scan(data []byte) *scanner {
@@ -33,87 +22,12 @@ func scan(data []byte) *scanner {
 	return s
 }
 
-// value passes over the value at the cursor.
-func (s *scanner) value() value {
-	kind := s.C.Kind()
-	return value{s.C.Skip(), kind}
-}
-
-// object is a value with its members, if it is an object.
-type object struct {
-	value
-	fields []field
-}
-
-type field struct {
-	name string
-	value
-}
-
-// get returns a member; of several the last counts.
-func (o object) get(name string) value {
-	for _, f := range slices.Backward(o.fields) {
-		if f.name == name {
-			return f.value
-		}
-	}
-	return value{}
-}
-
-func (s *scanner) json(v value) jsonspan.Value { return v.Of(s.Data) }
-
-// part is the value at a span of another one.
-func (s *scanner) part(of value, at jsonspan.Span) value {
-	v := value{Span: at.Move(of.Start)}
-	v.kind = s.json(v).Kind()
-	return v
-}
-
-func (s *scanner) object(v value) object {
-	o := object{value: v}
-	for key, at := range s.json(v).Members() {
-		o.fields = append(o.fields, field{s.Text(key.Move(v.Start)), s.part(v, at)})
-	}
-	return o
-}
-
-// list takes a list apart whose elements should be objects.
-func (s *scanner) list(v value) (out []object) {
-	for at := range s.json(v).Elements() {
-		out = append(out, s.object(s.part(v, at)))
-	}
-	return out
-}
-
-// text returns the decoded text of a string, "" for anything else.
-func (s *scanner) text(v value) string {
-	if !v.isString() {
-		return ""
-	}
-	return s.Text(v.Span)
-}
-
-// raw returns the value's bytes, sharing their memory.
-func (s *scanner) raw(v value) string { return s.Raw(v.Span) }
-
-// content returns a string as block content that shares its memory. For other kinds the
-// content is the JSON text.
-func (s *scanner) content(v value) transcript.Content {
-	switch {
-	case v.isString():
-		return transcript.Literal(s.raw(v))
-	case v.given():
-		return transcript.Plain(s.raw(v))
-	}
-	return transcript.Content{}
-}
-
 // number returns an integer, 0 for anything else.
 func (s *scanner) number(v value) int {
-	if v.kind != jsonspan.Number {
+	if v.Kind != jsonspan.Number {
 		return 0
 	}
-	return s.json(v).Int()
+	return s.JSON(v).Int()
 }
 
 // The lists of a message that a block can be an element of: see [wire.Place].
@@ -128,11 +42,11 @@ type builder struct{ *scanner }
 
 // content adds the blocks of a message's content: a string or a list of parts.
 func (b *builder) content(v value) {
-	if v.isString() {
-		b.Add(transcript.Text{Text: b.scanner.content(v), Raw: b.raw(v)}, wire.Place{Content: v.Span})
+	if v.IsString() {
+		b.Add(transcript.Text{Text: b.Content(v), Raw: b.Raw(v)}, wire.Place{Content: v.Span})
 		return
 	}
-	for _, p := range b.list(v) {
+	for _, p := range b.List(v) {
 		place := wire.Place{Whole: p.Span, List: listContent}
 		block := b.scanner.block(p)
 		if block.Kind() == transcript.KindText {
@@ -145,22 +59,22 @@ func (b *builder) content(v value) {
 // result makes a tool result of a string or a list of parts.
 func (b *builder) result(callID string, v, whole value) transcript.ToolResult {
 	var list []transcript.Block
-	if v.isString() {
-		list = append(list, transcript.Text{Text: b.scanner.content(v), Raw: b.raw(v)})
+	if v.IsString() {
+		list = append(list, transcript.Text{Text: b.Content(v), Raw: b.Raw(v)})
 	}
-	for _, p := range b.list(v) {
+	for _, p := range b.List(v) {
 		list = append(list, b.scanner.block(p))
 	}
-	return transcript.ToolResult{CallID: callID, Raw: b.raw(whole), Parts: transcript.BlocksOf(list...)}
+	return transcript.ToolResult{CallID: callID, Raw: b.Raw(whole), Parts: transcript.BlocksOf(list...)}
 }
 
 // said returns the value that holds a part's text, or its refusal.
 func (s *scanner) said(p object) value {
-	switch s.text(p.get("type")) {
+	switch s.Text(p.Get("type")) {
 	case "text", "input_text", "output_text", "summary_text", "reasoning_text":
-		return p.get("text")
+		return p.Get("text")
 	case "refusal":
-		return p.get("refusal")
+		return p.Get("refusal")
 	}
 	return value{}
 }
@@ -168,19 +82,19 @@ func (s *scanner) said(p object) value {
 // block decodes a part. A refusal is text: the model said it. What is not text or an
 // image stays opaque.
 func (s *scanner) block(p object) transcript.Block {
-	if said := s.said(p); said.isString() {
-		return transcript.Text{Text: s.content(said), Raw: s.raw(p.value)}
+	if said := s.said(p); said.IsString() {
+		return transcript.Text{Text: s.Content(said), Raw: s.Raw(p.Value)}
 	}
-	typ, url, detail := s.text(p.get("type")), p.get("image_url"), p.get("detail")
-	if o := s.object(url); url.kind == jsonspan.Object { // on the Chat wire
-		url, detail = o.get("url"), o.get("detail")
+	typ, url, detail := s.Text(p.Get("type")), p.Get("image_url"), p.Get("detail")
+	if o := s.Object(url); url.Kind == jsonspan.Object { // on the Chat wire
+		url, detail = o.Get("url"), o.Get("detail")
 	}
-	if (typ == "image_url" || typ == "input_image") && url.isString() {
-		img := transcript.ImageAt(s.text(url)) // shares memory unless something is escaped, such as \/
-		img.Detail, img.Raw = s.text(detail), s.raw(p.value)
+	if (typ == "image_url" || typ == "input_image") && url.IsString() {
+		img := transcript.ImageAt(s.Text(url)) // shares memory unless something is escaped, such as \/
+		img.Detail, img.Raw = s.Text(detail), s.Raw(p.Value)
 		return img
 	}
-	return transcript.Opaque{Type: typ, Raw: s.raw(p.value)}
+	return transcript.Opaque{Type: typ, Raw: s.Raw(p.Value)}
 }
 
 // imageURL is the reverse of [transcript.ImageAt].
