@@ -87,7 +87,7 @@ var imports = map[string][]string{
 		"fold", "internal/annotate", "internal/fence", "internal/jsonspan", "internal/text", "internal/client", "ledger",
 		"ledger/toolcall", "transcript", "userwords",
 	},
-	"policy": {"fold", "fold/lever", "internal/fault"},
+	"policy": {"fold", "fold/lever", "internal/fault", "internal/jsonspan"},
 
 	"internal/meter": {"fold", "internal/text", "model", "tokens"},
 	"internal/epoch": {"fold", "internal/conv", "internal/text", "ledger", "model", "store", "transcript"},
@@ -253,8 +253,8 @@ var imports = map[string][]string{
 	"internal/bpe/bpetest":     {},
 	"internal/fence/fencetest": {},
 	"internal/upstreamtest": {
-		"internal/jsonspan", "internal/relay", "internal/sse", "model", "recall", "tokens", "transcript", "wire/anthropic",
-		"wire/gemini", "wire/openai",
+		"internal/jsonspan", "internal/relay", "internal/sse", "internal/wire", "model", "recall", "tokens", "transcript",
+		"wire/anthropic", "wire/gemini", "wire/openai",
 	},
 	"internal/pgtest":                     {},
 	"cmd/pleat/internal/bench/tokenizers": {},

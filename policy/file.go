@@ -14,6 +14,7 @@ import (
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/fold/lever"
 	"github.com/pleat-dev/pleat/internal/fault"
+	"github.com/pleat-dev/pleat/internal/jsonspan"
 )
 
 // Format writes a policy as [Parse] reads it. A step is an object with the lever's name and
@@ -195,7 +196,7 @@ func apart(v reflect.Value) reflect.Value {
 
 // strict decodes JSON and refuses what exact does, unknown members and more than one value.
 func strict(data []byte, v any) error {
-	if err := exact(json.NewDecoder(bytes.NewReader(data)), reflect.TypeOf(v)); err != nil {
+	if err := exact(data, reflect.TypeOf(v)); err != nil {
 		return err
 	}
 	d := json.NewDecoder(bytes.NewReader(data))
@@ -217,39 +218,32 @@ func strict(data []byte, v any) error {
 
 // exact refuses a value in which an object has a member twice, since the first would be ignored, or
 // one that package json would take for a field of t though its name differs in upper and lower case.
-func exact(d *json.Decoder, t reflect.Type) error {
-	open, err := d.Token()
-	if _, nested := open.(json.Delim); err != nil || !nested {
-		return err
-	}
+func exact(v jsonspan.Value, t reflect.Type) error {
 	fields, inner := inside(t)
 	seen := make(map[string]bool)
-	for d.More() {
-		if open == json.Delim('{') {
-			token, err := d.Token()
-			if err != nil {
-				return err
-			}
-			name := token.(string)
-			if seen[name] {
-				return fmt.Errorf("%q is there twice", name)
-			}
-			seen[name] = true
-			for field := range fields {
-				if fields[name] == nil && strings.EqualFold(field, name) {
-					return fmt.Errorf("there is no %q: write it as %q", name, field)
-				}
-			}
-			if fields != nil {
-				inner = fields[name]
+	for name, member := range v.Fields() {
+		if seen[name] {
+			return fmt.Errorf("%q is there twice", name)
+		}
+		seen[name] = true
+		for field := range fields {
+			if fields[name] == nil && strings.EqualFold(field, name) {
+				return fmt.Errorf("there is no %q: write it as %q", name, field)
 			}
 		}
-		if err := exact(d, inner); err != nil {
+		if fields != nil {
+			inner = fields[name]
+		}
+		if err := exact(member, inner); err != nil {
 			return err
 		}
 	}
-	_, err = d.Token()
-	return err
+	for at := range v.Elements() {
+		if err := exact(at.Of(v), inner); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // inside returns what package json reads into a t: a struct's fields by their names, or what lists

@@ -144,17 +144,6 @@ func (c *Cursor) NextElem() bool {
 	return true
 }
 
-// Str consumes a string and returns its span, quotes included. The walk ends
-// with an error if the value is of another kind.
-func (c *Cursor) Str() Span {
-	start := c.pos
-	if !c.expectKind(String) || !c.str() {
-		return Span{}
-	}
-	c.closeValue()
-	return Span{start, c.pos}
-}
-
 // Skip consumes the value at the cursor, whatever its kind and with everything
 // in it, and returns its span. It checks the skipped text in full.
 func (c *Cursor) Skip() Span {

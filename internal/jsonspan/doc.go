@@ -11,8 +11,7 @@
 // # Walking
 //
 // A [Cursor] moves forward only. It stands either at a value, which the caller
-// consumes with [Cursor.Skip], [Cursor.Str], [Cursor.Object] or
-// [Cursor.Array], or between two values inside a container, where
+// consumes with [Cursor.Skip], [Cursor.Object] or [Cursor.Array], or between two values inside a container, where
 // [Cursor.NextKey] or [Cursor.NextElem] moves on to the next one.
 // [Cursor.Fields] and [Cursor.Items] do both in a range statement:
 //
@@ -20,7 +19,7 @@
 //	c.Reset(body)
 //	for name := range c.Fields {
 //		if name == "model" {
-//			model = c.Str()
+//			model = c.Skip()
 //		}
 //	}
 //	if err := c.End(); err != nil {

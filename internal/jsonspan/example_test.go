@@ -17,7 +17,7 @@ func Example() {
 	c.Object()
 	for key, ok := c.NextKey(); ok; key, ok = c.NextKey() {
 		if jsonspan.KeyIs(body, key, "model") {
-			model = c.Str()
+			model = c.Skip()
 		} else {
 			c.Skip()
 		}

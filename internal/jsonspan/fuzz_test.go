@@ -85,7 +85,7 @@ func enterAll(data []byte) ([]Span, error) {
 			c.Array()
 			inside = append(inside, Array)
 		case String:
-			scalars = append(scalars, c.Str())
+			scalars = append(scalars, c.Skip())
 		default:
 			scalars = append(scalars, c.Skip())
 		}

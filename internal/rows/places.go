@@ -73,7 +73,7 @@ func (f *finder) value(c *jsonspan.Cursor) {
 			f.value(c)
 		}
 	case jsonspan.String:
-		if s := c.Str(); c.Err() == nil {
+		if s := c.Skip(); c.Err() == nil {
 			f.literal(s)
 		}
 	default:

@@ -2,10 +2,10 @@ package upstreamtest
 
 import (
 	"crypto/sha256"
-	"encoding/json"
 	"slices"
 
 	"github.com/pleat-dev/pleat/internal/jsonspan"
+	form "github.com/pleat-dev/pleat/internal/wire"
 )
 
 // Price is what a million tokens cost in USD.
@@ -60,7 +60,7 @@ func (s *Server) cached(req *request) (have, all int) {
 	}
 	parts = append(parts, string(jsonspan.Value(req.body).Get("system")))
 	for _, m := range req.messages {
-		parts = append(parts, string(withoutMarkers(m.Raw())))
+		parts = append(parts, string(form.AppendNormal(nil, []byte(m.Raw()))))
 	}
 	if s.seen == nil {
 		s.seen = make(map[[32]byte]bool)
@@ -76,16 +76,4 @@ func (s *Server) cached(req *request) (have, all int) {
 		s.seen[sum] = true
 	}
 	return have, all
-}
-
-// withoutMarkers is a message without cache markers, which are no part of the prompt, and
-// with its content as a list.
-func withoutMarkers(raw string) []byte {
-	var m map[string]any
-	if json.Unmarshal([]byte(raw), &m) != nil {
-		return []byte(raw)
-	}
-	m["content"] = blocksOf(m["content"])
-	out, _ := json.Marshal(m)
-	return out
 }

@@ -106,24 +106,6 @@ func (r *Request) marker(v transcript.View) (at int, with string) {
 	return 0, ""
 }
 
-// markMade returns a function that encodes the messages that the view adds, the one at a
-// given place with a marker.
-func markMade(v transcript.View, at int, with string) func(transcript.Message) ([]byte, error) {
-	before := 0 // own messages before it; they are encoded in their order
-	for _, m := range v.Messages[:at] {
-		if m.Source < 0 {
-			before++
-		}
-	}
-	return func(m transcript.Message) ([]byte, error) {
-		raw, err := EncodeMessage(m)
-		if before--; err == nil && before == -1 {
-			raw = marking(raw, with)
-		}
-		return raw, err
-	}
-}
-
 // markPlace is where in the body a marker can be put into the last block of a message
 // that takes one; negative: none does.
 func (r *Request) markPlace(m transcript.ViewMessage) int {

@@ -79,7 +79,14 @@ func (r *Request) Splice(v transcript.View, tools ...model.Tool) ([]byte, error)
 		switch {
 		case with == "":
 		case v.Messages[at].Source < 0:
-			made.Encode = markMade(v, at, with)
+			m := v.Messages[at].Made
+			raw, err := EncodeMessage(m)
+			if err != nil {
+				return nil, fmt.Errorf("splice request: %w", err)
+			}
+			v.Messages = slices.Clone(v.Messages)
+			v.Messages[at].Made = transcript.WireMessage(
+				m.Role(), transcript.FormatAnthropic, string(marking(raw, with)), m.Blocks().List()...)
 		default:
 			end := r.markPlace(v.Messages[at])
 			more = append(more, jsonspan.Edit{Span: jsonspan.Span{Start: end, End: end}, With: []byte(with)})

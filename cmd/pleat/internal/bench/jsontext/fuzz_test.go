@@ -67,7 +67,7 @@ func enterAll(data []byte) ([]jsonspan.Span, error) {
 			c.Array()
 			inside = append(inside, jsonspan.Array)
 		case jsonspan.String:
-			scalars = append(scalars, c.Str())
+			scalars = append(scalars, c.Skip())
 		default:
 			scalars = append(scalars, c.Skip())
 		}
