@@ -43,9 +43,9 @@ type batch struct {
 	after   uint64 // number of the entry before the first
 	entries []store.Entry
 	size    int
-	hurry   chan struct{} // closed when the batch is to be written now
-	hurried bool
-	done    chan struct{} // closed when the batch is written, or has failed
+	due     context.Context    // ends when the batch is to be written
+	now     context.CancelFunc // makes it due
+	done    chan struct{}      // closed when the batch is written, or has failed
 }
 
 const (
@@ -84,7 +84,8 @@ func (b *Store) Append(ctx context.Context, key store.SessionKey, last uint64, e
 	t := b.open
 	if t == nil {
 		before := b.last
-		t = &batch{after: last, hurry: make(chan struct{}), done: make(chan struct{})}
+		t = &batch{after: last, done: make(chan struct{})}
+		t.due, t.now = context.WithTimeout(context.WithoutCancel(ctx), pause)
 		b.open, b.last = t, t
 		b.run(func() { b.write(context.WithoutCancel(ctx), key, t, before) })
 	}
@@ -105,23 +106,11 @@ func (b *Store) full() bool {
 	return b.open != nil && b.open.size > mostBytes
 }
 
-// now makes a batch due. The caller holds the lock.
-func (t *batch) now() {
-	if !t.hurried {
-		t.hurried = true
-		close(t.hurry)
-	}
-}
-
 // write writes a batch once it is due and the one before it is written.
 func (b *Store) write(ctx context.Context, key store.SessionKey, t, before *batch) {
 	defer close(t.done)
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-	select {
-	case <-t.hurry:
-	case <-timer.C:
-	}
+	<-t.due.Done()
+	t.now() // also releases the timer
 	if before != nil {
 		<-before.done
 	}

@@ -55,7 +55,10 @@ func join(t *testing.T, st store.Store, o digest.Options) *party {
 	t.Helper()
 	c := conv.New(counter, conv.NewContents(st, key, nil, 0))
 	p := &party{lock: make(lock, 1), st: epoch.New(c, fold.Parts{}), m: meter.New(model.Model{}, fold.Budget{})}
-	p.j = journal.New(journal.Options{Store: st, Key: key, State: p.st, Meter: p.m, Now: time.Now})
+	p.j = journal.New(journal.Options{
+		Store: st, Key: key, State: p.st, Meter: p.m, Now: time.Now,
+		Warn: func(context.Context, string) {}, Failed: func(context.Context, error) {},
+	})
 	digester.Fill(&o, 0, model.Model{ID: "m"})
 	tell := func(what string) func(context.Context, *digest.Origin) {
 		return func(_ context.Context, o *digest.Origin) { p.told = append(p.told, what) }

@@ -26,8 +26,8 @@ type Options struct {
 	Codecs map[transcript.Format]transcript.Codec // how messages of a wire are read back
 	Now    func() time.Time                       // stamps entries
 
-	Warn   func(ctx context.Context, warning string) // told of a message that cannot be read back; nil: nobody
-	Failed func(ctx context.Context, err error)      // told that the store cannot be written; nil: nobody
+	Warn   func(ctx context.Context, warning string) // told of a message that cannot be read back
+	Failed func(ctx context.Context, err error)      // told that the store cannot be written
 }
 
 // Journal has the entries of one session. It is not safe for concurrent use.
@@ -47,15 +47,7 @@ type Journal struct {
 }
 
 // New returns a journal that has taken in nothing yet: see [Journal.Refresh].
-func New(o Options) *Journal {
-	if o.Warn == nil {
-		o.Warn = func(context.Context, string) {}
-	}
-	if o.Failed == nil {
-		o.Failed = func(context.Context, error) {}
-	}
-	return &Journal{o: o}
-}
+func New(o Options) *Journal { return &Journal{o: o} }
 
 // Key names the session.
 func (j *Journal) Key() store.SessionKey { return j.o.Key }

@@ -46,7 +46,7 @@ func (b *Base) NewDraft(e store.Entry) Draft {
 		if b.Quick {
 			d.Text = PackPlaces(e.Text, e.Body)
 		} else {
-			d.Text = PackText(e.Text)
+			d.Text = Pack(transcript.StringBytes(e.Text)) // only read
 		}
 	}
 	return d

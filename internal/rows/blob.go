@@ -3,7 +3,6 @@ package rows
 import (
 	"fmt"
 	"sync"
-	"unsafe"
 
 	"github.com/klauspost/compress/s2"
 	"github.com/klauspost/compress/zstd"
@@ -29,9 +28,16 @@ type Blob struct {
 // One encoder and one decoder serve all stores: both keep pools inside and are safe
 // for concurrent use. The hash of the content makes zstd's own checksum superfluous.
 var (
-	encoder     = sync.OnceValue(func() *zstd.Encoder { return newEncoder() })
-	textEncoder = sync.OnceValue(func() *zstd.Encoder { return newEncoder(zstd.WithNoEntropyCompression(true)) })
-	decoder     = sync.OnceValue(func() *zstd.Decoder {
+	encoder = sync.OnceValue(func() *zstd.Encoder {
+		// The fastest level: half the time of the next one, for a tenth more space.
+		e, err := zstd.NewWriter(nil, zstd.WithEncoderCRC(false), zstd.WithEncoderLevel(zstd.SpeedFastest),
+			zstd.WithWindowSize(1<<20))
+		if err != nil {
+			panic(err) // options are constants
+		}
+		return e
+	})
+	decoder = sync.OnceValue(func() *zstd.Decoder {
 		// The capacity of the destination is the limit: no bombs.
 		d, err := zstd.NewReader(nil, zstd.WithDecodeAllCapLimit(true), zstd.WithDecoderLowmem(true))
 		if err != nil {
@@ -41,26 +47,11 @@ var (
 	})
 )
 
-func newEncoder(more ...zstd.EOption) *zstd.Encoder {
-	// The fastest level: half the time of the next one, for a tenth more space.
-	options := []zstd.EOption{
-		zstd.WithEncoderCRC(false), zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(1 << 20),
-	}
-	e, err := zstd.NewWriter(nil, append(options, more...)...)
-	if err != nil {
-		panic(err) // options are constants
-	}
-	return e
-}
-
 // Pack compresses if that helps.
-func Pack(content []byte) Blob { return pack(encoder(), content) }
-
-// PackText compresses a text for search. Most texts are in a body too, and few are ever
-// read again, so time counts for more than space: without entropy coding it takes three
-// fifths of the time for a quarter more space.
-func PackText(text string) Blob {
-	return pack(textEncoder(), unsafe.Slice(unsafe.StringData(text), len(text))) // only read
+func Pack(content []byte) Blob {
+	return packed(content, codecZstd, func() []byte {
+		return encoder().EncodeAll(content, make([]byte, 0, min(len(content)/2, mostAhead)))
+	})
 }
 
 // PackQuick compresses for a store that a person waits for. Most messages are short, and
@@ -82,12 +73,6 @@ const mostAhead = 4 << 20
 
 // leastPacked is the size below which packing saves nothing.
 const leastPacked = 96
-
-func pack(e *zstd.Encoder, content []byte) Blob {
-	return packed(content, codecZstd, func() []byte {
-		return e.EncodeAll(content, make([]byte, 0, min(len(content)/2, mostAhead)))
-	})
-}
 
 // packed returns the packed form if it is worth unpacking.
 func packed(content []byte, codec int, compress func() []byte) Blob {

@@ -15,7 +15,7 @@ func TestPack(t *testing.T) {
 		"\x00\xff" + strings.Repeat("x", 90),
 	} {
 		for _, b := range []rows.Blob{
-			rows.Pack([]byte(content)), rows.PackText(content), rows.PackQuick([]byte(content)),
+			rows.Pack([]byte(content)), rows.PackQuick([]byte(content)),
 		} {
 			got, err := b.Unpack(len(content), transcript.HashOf(content))
 			if err != nil || string(got) != content {

@@ -30,7 +30,7 @@ func PackPlaces(text string, body []byte) Blob {
 	c.Reset(body)
 	f.value(&c)
 	if c.Err() != nil || f.at != len(text) && text[f.at:] != "\n" {
-		return PackQuick(unsafe.Slice(unsafe.StringData(text), len(text))) // only read
+		return PackQuick(transcript.StringBytes(text)) // only read
 	}
 	f.own(text[f.at:])
 	return Blob{len(text), codecPlaces, f.out}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -39,22 +38,15 @@ func (t tables) Append(
 				return err
 			}
 		}
-		var pending []int64 // entries to index
 		for i := range drafts {
 			d := &drafts[i]
 			x.Add(d)
 			if err := t.addEntry(ctx, x, d); err != nil {
 				return fmt.Errorf("entry %d: %w", x.Head, err)
 			}
-			if !d.TextHash.IsZero() {
-				pending = append(pending, x.Newest)
-			}
 		}
 		if head = x.Head; head == last {
 			return nil
-		}
-		if err := t.addPending(ctx, x, pending); err != nil {
-			return err
 		}
 		_, err = t.write.setSession.ExecContext(ctx, x.Values()...)
 		return err
@@ -78,7 +70,7 @@ func (s *Store) fits(ctx context.Context) error {
 	return err
 }
 
-// addEntry writes one entry, and the row of its session if it is new.
+// addEntry writes one entry, a note that its text is to be indexed, and the row of its session if it is new.
 func (s *Store) addEntry(ctx context.Context, x *rows.Session, d *rows.Draft) error {
 	if x.ID == 0 {
 		var err error
@@ -101,6 +93,9 @@ func (s *Store) addEntry(ctx context.Context, x *rows.Session, d *rows.Draft) er
 	x.Newest, err = lastID(s.write.addEntry.ExecContext(ctx, x.ID, d.Seq, d.Prev, rows.Column(d.Kind), label,
 		d.Time.UnixMilli(), d.BodySize, rows.HashColumn(d.BodyHash), rows.HashColumn(d.TextHash), find1, find2,
 		d.Sum(x.Key), data))
+	if err == nil && !d.TextHash.IsZero() {
+		_, err = s.write.addPending.ExecContext(ctx, x.ID, x.Newest)
+	}
 	if err != nil || !d.OwnText() {
 		return err
 	}
@@ -116,19 +111,6 @@ func (s *Store) addEntry(ctx context.Context, x *rows.Session, d *rows.Draft) er
 func findKeys(tenant string, kind store.EntryKind, label string) (find1, find2 int64) {
 	h := rows.FindKey(tenant, kind, label)
 	return int64(binary.BigEndian.Uint64(h)), int64(binary.BigEndian.Uint64(h[8:]))
-}
-
-// addPending notes which entries' texts are to be indexed, in one statement.
-func (s *Store) addPending(ctx context.Context, x *rows.Session, entries []int64) error {
-	if len(entries) == 0 {
-		return nil
-	}
-	list, err := json.Marshal(entries)
-	if err != nil {
-		return err
-	}
-	_, err = s.write.addPending.ExecContext(ctx, x.ID, string(list))
-	return err
 }
 
 // addBlob stores a body unless the tenant has it already. If so, the stored one is checked:

@@ -74,7 +74,7 @@ func (s *Store) prepare(ctx context.Context) error {
 			&w.copyText,
 			"INSERT INTO text(entry, size, codec, data) SELECT ?, size, codec, data FROM text WHERE entry = ?",
 		},
-		{&w.addPending, "INSERT INTO pending(session, entry, done) SELECT ?, value, 0 FROM json_each(?)"},
+		{&w.addPending, "INSERT INTO pending(session, entry, done) VALUES(?, ?, 0)"},
 		{&w.getIndexed, "SELECT places, words FROM indexed WHERE session = ?"},
 		{&w.setIndexed, "INSERT OR REPLACE INTO indexed(session, places, words) VALUES(?, ?, ?)"},
 		{&w.addWords, "INSERT INTO word(rowid, words) VALUES(?, ?)"},

@@ -51,7 +51,7 @@ func (s *clause) expect(key store.SessionKey, queries map[string][]uint64) {
 	for query, want := range queries {
 		got := s.found(key, query)
 		slices.Sort(got)
-		difftest.Equal(s, want, got, "Search(", query, ")")
+		difftest.Equal(s, want, got, fmt.Sprintf("Search(%.20q)", query))
 	}
 }
 

@@ -113,21 +113,11 @@ type clause struct {
 // Errorf shows no more than the beginning of what may be a whole body.
 func (s *clause) Errorf(format string, args ...any) {
 	s.Helper()
-	s.T.Error(clip(fmt.Sprintf(format, args...)))
-}
-
-// Fatalf is [clause.Errorf] that ends the clause.
-func (s *clause) Fatalf(format string, args ...any) {
-	s.Helper()
-	s.T.Fatal(clip(fmt.Sprintf(format, args...)))
-}
-
-func clip(text string) string {
-	const most = 2_000
-	if len(text) <= most {
-		return text
+	text := fmt.Sprintf(format, args...)
+	if most := 2_000; len(text) > most {
+		text = fmt.Sprintf("%s… (%d bytes more)", strings.ToValidUTF8(text[:most], ""), len(text)-most)
 	}
-	return fmt.Sprintf("%s… (%d bytes more)", strings.ToValidUTF8(text[:most], ""), len(text)-most)
+	s.Error(text)
 }
 
 // optional returns the store as an interface that it need not implement, or skips the
@@ -224,7 +214,8 @@ func (s *clause) check(key store.SessionKey, want []store.Entry) {
 	s.Helper()
 	got := s.scan(key, 0)
 	if d := difftest.Values(asStored(want), got); d != "" {
-		s.Fatalf("Scan(%v) (-want +got):\n%s", key, d)
+		s.Errorf("Scan(%v) (-want +got):\n%s", key, d)
+		s.FailNow()
 	}
 	for i, e := range want {
 		if len(e.Body) == 0 {
