@@ -31,20 +31,6 @@ type Shown struct {
 	spans int // number of folded stretches in made
 }
 
-// Forget drops message i, the newest, from what was made. It reports false if the view must be
-// made anew: something else stands last.
-func (v *Shown) Forget(i int) bool {
-	if v.until <= i {
-		return true
-	}
-	last := len(v.made) - 1
-	if v.made[last].Source != i {
-		return false
-	}
-	v.made, v.until = v.made[:last:last], i // views given out keep theirs
-	return true
-}
-
 // Render returns the view, making what v does not have yet.
 func (l *Layout) Render(v *Shown) []transcript.ViewMessage {
 	n := l.count()
@@ -128,30 +114,9 @@ func (l *Layout) Parts() (Parts, int) {
 // PartsOf counts what the view shows of message i, which is not part of a folded stretch: its
 // tokens by part, and in how many messages.
 func (l *Layout) PartsOf(i int) (Parts, int) {
-	f := &l.Facts()[i]
-	var parts Parts
-	left := len(f.Blocks)
-	for b := range f.Blocks {
-		bf := &f.Blocks[b]
-		ref := transcript.BlockRef{Message: i, Block: b}
-		if l.late(ref) {
-			view, parts := l.appendShown(nil, i)
-			return parts, len(view)
-		}
-		switch fold := l.In.Block(ref); {
-		case bf.Kind == transcript.KindThinking && i < l.In.Bare:
-			left--
-		case fold != nil:
-			parts.Add(fold.Parts)
-		default:
-			*parts.of(bf.Kind, f.Role) += int(bf.Tokens)
-		}
-	}
-	if left == 0 && len(f.Blocks) > 0 {
-		return parts, 0
-	}
-	*parts.of(transcript.KindText, f.Role) += int(f.Extra)
-	return parts, 1
+	var room [2]transcript.ViewMessage // stays on the stack
+	view, parts := l.appendShown(room[:0], i)
+	return parts, len(view)
 }
 
 // appendShown appends what the view shows of message i, which is not part of a folded

@@ -66,19 +66,8 @@ func (s *Set) Overlaps(start, end int) bool {
 
 // In yields the folds in messages start ≤ i < end: of whole stretches, then of single blocks.
 func (s *Set) In(start, end int) iter.Seq[*Fold] {
-	return func(yield func(*Fold) bool) {
-		from, to := s.inside(start, end)
-		for _, f := range s.spans[from:to] {
-			if !yield(f) {
-				return
-			}
-		}
-		for _, f := range s.blocksIn(start, end) {
-			if !yield(f) {
-				return
-			}
-		}
-	}
+	from, to := s.inside(start, end)
+	return slices.Values(slices.Concat(s.spans[from:to], s.blocksIn(start, end)))
 }
 
 // blocksIn returns the folds of single blocks in messages start ≤ i < end, in order.

@@ -22,18 +22,6 @@ type RenderOptions struct {
 	Handle func(message int) string // address of a message's full text; nil: none
 	Pins   []string                 // texts pinned by hand
 	Told   int                      // messages before this one are shown without what they answer; 0: none
-	Sizes  Sizes                    // what was counted for other pages; nil: nothing is remembered
-}
-
-// Sizes remembers how many tokens messages take, from one page of the same words to the next.
-// The pages must count in the same way.
-type Sizes map[sizeKey]size
-
-type sizeKey struct {
-	doubt  bool
-	at     int    // index into the page's list
-	rest   string // what a message that is cut ends with
-	asking asking
 }
 
 type size struct {

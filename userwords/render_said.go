@@ -155,17 +155,11 @@ func (p *page) sayAlways(e *entry) {
 
 func (p *page) size(i int) size {
 	s := p.list[i]
-	key := sizeKey{p.doubt, i, p.rest(s.Message), p.asking(s)}
-	z, known := p.o.Sizes[key]
-	if !known {
-		words := s.Brief(key.rest)
-		z = size{p.o.Count(p.saidText(s, words)) + 1, math.MaxInt}
-		if len(words) >= minKept {
-			z.least = p.o.Count(p.saidText(s, withoutMiddle(words, minKept, key.rest))) + 1
-		}
-		if p.o.Sizes != nil {
-			p.o.Sizes[key] = z
-		}
+	rest := p.rest(s.Message)
+	words := s.Brief(rest)
+	z := size{p.o.Count(p.saidText(s, words)) + 1, math.MaxInt}
+	if len(words) >= minKept {
+		z.least = p.o.Count(p.saidText(s, withoutMiddle(words, minKept, rest))) + 1
 	}
 	return z
 }

@@ -87,29 +87,10 @@ func (h *Handles) takeOut(i, to int, facts transcript.MessageFacts) {
 	}
 }
 
-// All yields every handle.
-func (h *Handles) All() iter.Seq[string] {
-	return func(yield func(string) bool) {
-		for name := range h.blocks {
-			if !yield(name.String()) {
-				return
-			}
-		}
-		for name := range h.stretches {
-			if !yield(name.String()) {
-				return
-			}
-		}
-	}
-}
-
 // Place returns the place that a handle stands for.
 func (c *Conversation) Place(handle string) (transcript.Place, bool) {
 	return c.Index.At(transcript.ParseHandle(handle))
 }
-
-// Handles yields every handle.
-func (c *Conversation) Handles() iter.Seq[string] { return c.Index.All() }
 
 // MessageAt returns the message that was stored as an entry.
 func (c *Conversation) MessageAt(entry uint64) (message int, ok bool) { return c.Contents.Find(entry) }

@@ -39,10 +39,8 @@ func (s *State) Use(folds []*fold.Fold) error {
 		s.Layout.In.Replace(f)
 		s.Born.Replace(f)
 	}
-	if len(folds) > 0 && folds[0].Start < s.Len()-1 {
+	if len(folds) > 0 {
 		s.rebuild()
-	} else {
-		s.rebuildLast()
 	}
 	return nil
 }

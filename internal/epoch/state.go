@@ -48,11 +48,9 @@ type State struct {
 	longer int        // tokens that the lead has more than what it stands for
 	head   fold.Parts // what the system prompt and the tools take
 
-	folded    int    // bytes of memory that the folds take, about
-	told      []told // digests by a model that can be used, newest last
-	shown     fold.Shown
-	last      fold.Parts // of the newest message
-	lastCount int        // in how many messages the view shows it
+	folded int    // bytes of memory that the folds take, about
+	told   []told // digests by a model that can be used, newest last
+	shown  fold.Shown
 
 	answers int // requests that were answered: runs of assistant messages
 	heard   int // number of messages before the newest of them
@@ -165,30 +163,15 @@ func (s *State) TakeBack(at, n int) error {
 
 // show counts the newest message as a part of the view.
 func (s *State) show() {
-	s.last, s.lastCount = s.Layout.PartsOf(s.Len() - 1)
-	s.Count += s.lastCount
-	s.Parts.Add(s.last)
+	parts, count := s.Layout.PartsOf(s.Len() - 1)
+	s.Count += count
+	s.Parts.Add(parts)
 }
 
 // rebuild counts the view from scratch, as after new folds.
 func (s *State) rebuild() {
 	s.shown = fold.Shown{}
 	s.Parts, s.Count = s.Layout.Parts()
-	if n := s.Len(); n > 0 {
-		s.last, s.lastCount = s.Layout.PartsOf(n - 1)
-	}
-}
-
-// rebuildLast counts the newest message once more.
-func (s *State) rebuildLast() {
-	n := s.Len()
-	if n == 0 || s.lastCount != 1 || !s.shown.Forget(n-1) { // late results, or nothing shown
-		s.rebuild()
-		return
-	}
-	s.Count -= s.lastCount
-	s.Parts = s.Parts.Sub(s.last)
-	s.show()
 }
 
 // View returns the view in force.

@@ -41,14 +41,14 @@ func (f *Finder) blockAt(ref transcript.BlockRef) *Block {
 	at := transcript.Place{Start: ref.Message, End: ref.Message + 1, Block: ref.Block}
 	return &Block{
 		Source: f.source(at, bf.Handle.String()), Role: f.Facts()[ref.Message].Role, Kind: bf.Kind, Typed: bf.Typed,
-		Entry: f.entry(bf), Text: conv.Readable(f.block(ref)),
+		Entry: f.entry(bf), Text: conv.Readable(f.read.Block(ref)),
 	}
 }
 
 // Blocks gives visit every block that a search can find, in order.
 func (f *Finder) Blocks(ctx context.Context, visit func(*Block)) error {
 	f = f.reading(ctx)
-	for i := f.Facts().Prompt(); i < len(f.Facts()) && ctx.Err() == nil && f.read.err == nil; i++ {
+	for i := f.Facts().Prompt(); i < len(f.Facts()) && ctx.Err() == nil && f.read.Err == nil; i++ {
 		for b := range f.Facts()[i].Blocks {
 			bf := &f.Facts()[i].Blocks[b]
 			if bf.Handle != 0 && !f.isEcho(bf) && !f.isReceipt(bf) {
@@ -56,8 +56,8 @@ func (f *Finder) Blocks(ctx context.Context, visit func(*Block)) error {
 			}
 		}
 	}
-	if f.read.err != nil {
-		return f.read.err
+	if f.read.Err != nil {
+		return f.read.Err
 	}
 	return ctx.Err()
 }

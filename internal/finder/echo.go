@@ -46,7 +46,7 @@ func (f *Finder) isEcho(bf *transcript.BlockFacts) bool {
 		return true
 	}
 	// Other tools have these names too; only ours begin their answers like this.
-	return strings.HasPrefix(transcript.BlockText(f.block(e.Result)), fence.Answer)
+	return strings.HasPrefix(transcript.BlockText(f.read.Block(e.Result)), fence.Answer)
 }
 
 // OriginCall returns how a stub of a block says to get it back. What an unfold call answered
@@ -57,7 +57,7 @@ func (f *Finder) OriginCall(
 ) (func(handle string) string, error) {
 	f = f.reading(ctx)
 	call := f.originCall(bf, how)
-	return call, f.read.err
+	return call, f.read.Err
 }
 
 func (f *Finder) originCall(bf *transcript.BlockFacts, how func(handle string) string) func(handle string) string {
@@ -65,8 +65,8 @@ func (f *Finder) originCall(bf *transcript.BlockFacts, how func(handle string) s
 		return how
 	}
 	e := f.Ledger().Entry(int(bf.Call))
-	call, _ := f.block(e.Call).(transcript.ToolCall)
-	shown, ok := strings.CutPrefix(transcript.BlockText(f.block(e.Result)), fence.Answer+recall.ToolUnfold+" ")
+	call, _ := f.read.Block(e.Call).(transcript.ToolCall)
+	shown, ok := strings.CutPrefix(transcript.BlockText(f.read.Block(e.Result)), fence.Answer+recall.ToolUnfold+" ")
 	origin, _, _ := strings.Cut(shown, ":")
 	if _, known := f.Place(origin); !ok || !known {
 		return how // a search, or another program's tool

@@ -5,10 +5,10 @@ package finder
 import (
 	"context"
 	"fmt"
-	"iter"
 	"strconv"
 	"strings"
 
+	"github.com/pleat-dev/pleat/internal/conv"
 	"github.com/pleat-dev/pleat/internal/fence"
 	"github.com/pleat-dev/pleat/recall"
 
@@ -24,7 +24,6 @@ type Conversation interface {
 	Ledger() *ledger.Ledger
 	Tokens() tokens.MessageCounter
 	Place(handle string) (transcript.Place, bool)  // that a handle stands for
-	Handles() iter.Seq[string]                     // all there are
 	MessageAt(entry uint64) (message int, ok bool) // that was stored as an entry
 
 	Message(ctx context.Context, i int) (transcript.Message, error)
@@ -44,39 +43,15 @@ type Finder struct {
 
 func (f *Finder) reading(ctx context.Context) *Finder {
 	c := *f
-	c.read = &reader{ctx: ctx}
+	c.read = &reader{Reading: conv.Reading{Ctx: ctx, From: f.Conversation}}
 	return &c
 }
 
-// reader has the context of one call and the first error of reading a message, so that code
-// which looks through hundreds of blocks need not ask each time. With an error nothing that
-// was found is given out.
+// reader reads for one call.
 type reader struct {
-	ctx   context.Context
-	err   error
+	conv.Reading
 	turns []int // of each message, once one was asked for
 }
-
-// message reads message i, or returns one with empty blocks.
-func (f *Finder) message(i int) transcript.Message {
-	m, err := f.Message(f.read.ctx, i)
-	if err == nil {
-		return m
-	}
-	if f.read.err == nil {
-		f.read.err = err
-	}
-	return f.Facts().Blank(i)
-}
-
-func (f *Finder) block(ref transcript.BlockRef) transcript.Block {
-	return f.message(ref.Message).Blocks().At(ref.Block)
-}
-
-// blocks reads blocks for the rebuilding of files.
-type blocks struct{ f *Finder }
-
-func (b blocks) Block(ref transcript.BlockRef) transcript.Block { return b.f.block(ref) }
 
 // turnOf returns the number of the model's answer that a message belongs to or follows;
 // 0: before the first.

@@ -37,7 +37,7 @@ func (f *Finder) nearWords(ctx context.Context, words []string) ([]string, error
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		for w := range search.Words(conv.SearchText(f.message(i))) {
+		for w := range search.Words(conv.SearchText(f.read.Message(i))) {
 			if seen[w] {
 				continue
 			}

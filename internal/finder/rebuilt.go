@@ -28,7 +28,7 @@ func (f *Finder) file(spec string, r recall.UnfoldRequest) (recall.Unfolded, err
 	if call > f.Ledger().Len() {
 		return recall.Unfolded{}, fmt.Errorf("there is no call %d: the newest is %d: %w", call, f.Ledger().Len(), store.ErrNotFound)
 	}
-	files := filestate.Of(blocks{f}, f.Ledger(), f.spoken())
+	files := filestate.Of(f.read, f.Ledger(), f.spoken())
 	id, err := fileNamed(files, name)
 	if err != nil {
 		return recall.Unfolded{}, err

@@ -36,7 +36,7 @@ func (f *Finder) Search(ctx context.Context, r recall.SearchRequest, ask Asker) 
 			x = newSearcher(f, r, a.Near)
 			places, err = x.places(ask)
 		}
-		if err = cmp.Or(f.read.err, err); err != nil {
+		if err = cmp.Or(f.read.Err, err); err != nil {
 			return recall.SearchResult{}, fmt.Errorf("search %q: %w", text.Clip(q, 80), err)
 		}
 		if r.Budget >= 0 {
@@ -173,7 +173,7 @@ func (x *searcher) layoutOf(i int) []spot {
 	}
 	var spots []spot
 	var at spot
-	for b, block := range x.s.message(i).Blocks().All() {
+	for b, block := range x.s.read.Message(i).Blocks().All() {
 		txt := x.block(transcript.BlockRef{Message: i, Block: b}).Text
 		at.lines, at.bytes = text.LineCount(txt), len(txt)
 		at.damaged = len(transcript.BlockText(block)) != int(x.s.Facts()[i].Blocks[b].Bytes)

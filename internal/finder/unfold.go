@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -25,8 +24,8 @@ import (
 func (f *Finder) Unfold(ctx context.Context, r recall.UnfoldRequest) (recall.Unfolded, error) {
 	f = f.reading(ctx)
 	u, err := f.named(r)
-	if f.read.err != nil {
-		return recall.Unfolded{}, f.read.err
+	if f.read.Err != nil {
+		return recall.Unfolded{}, f.read.Err
 	}
 	return u, err
 }
@@ -49,7 +48,7 @@ func (f *Finder) unfold(r recall.UnfoldRequest) (recall.Unfolded, error) {
 	}
 	u := recall.Unfolded{Source: f.source(p, name)}
 	r.Raw = r.Raw || transcript.ParseHandle(name) == 0 // what has no handle has no text
-	if u.Whole, err = f.Content(f.read.ctx, p, name); err == nil && r.Raw {
+	if u.Whole, err = f.Content(f.read.Ctx, p, name); err == nil && r.Raw {
 		u.Whole, err = f.wire(p)
 	}
 	if err != nil {
@@ -78,11 +77,8 @@ func (f *Finder) find(handle string) (transcript.Place, string, error) {
 	if n, err := strconv.Atoi(strings.TrimPrefix(name, "m")); err == nil { // "m12", as digests name messages
 		return f.messageNumbered(n)
 	}
-	hint := "handles work only in the session that made them"
-	if near := f.near(name); len(near) > 0 {
-		hint = "did you mean " + strings.Join(near, " or ") + "?"
-	}
-	return transcript.Place{}, "", fmt.Errorf("no such handle in this session (%s): %w", hint, store.ErrNotFound)
+	const none = "no such handle in this session (handles work only in the session that made them): %w"
+	return transcript.Place{}, "", fmt.Errorf(none, store.ErrNotFound)
 }
 
 // callNumbered finds what tells most about a call of the ledger.
@@ -124,38 +120,16 @@ func handleIn(text string) string {
 
 var confusable = strings.NewReplacer("o", "0", "i", "1", "l", "1", "u", "v")
 
-// near lists up to three handles that differ from name in one or two characters.
-func (f *Finder) near(name string) []string {
-	var out []string
-	for h := range f.Handles() {
-		if len(h) == len(name) && differing(h, name) <= 2 {
-			out = append(out, h)
-		}
-	}
-	slices.Sort(out)
-	return out[:min(3, len(out))]
-}
-
-func differing(a, b string) int {
-	n := 0
-	for i := range len(a) {
-		if a[i] != b[i] {
-			n++
-		}
-	}
-	return n
-}
-
 // wire returns the bytes that a place had on the wire: a block's, or messages on a line
 // each. What was never on a wire is in the neutral form, which has everything too, such as
 // pictures.
 func (f *Finder) wire(p transcript.Place) (string, error) {
 	if p.Block >= 0 {
-		return transcript.BlockJSON(f.block(transcript.BlockRef{Message: p.Start, Block: p.Block}))
+		return transcript.BlockJSON(f.read.Block(transcript.BlockRef{Message: p.Start, Block: p.Block}))
 	}
 	var b strings.Builder
 	for i := p.Start; i < p.End; i++ {
-		raw, err := transcript.MessageJSON(f.message(i))
+		raw, err := transcript.MessageJSON(f.read.Message(i))
 		if err != nil {
 			return "", err
 		}
@@ -167,11 +141,11 @@ func (f *Finder) wire(p transcript.Place) (string, error) {
 // readable returns the text at a place with the input of calls as text.
 func (f *Finder) readable(p transcript.Place) string {
 	if p.Block >= 0 {
-		return conv.Readable(f.block(transcript.BlockRef{Message: p.Start, Block: p.Block}))
+		return conv.Readable(f.read.Block(transcript.BlockRef{Message: p.Start, Block: p.Block}))
 	}
 	var b strings.Builder
 	for i := p.Start; i < p.End; i++ {
-		transcript.RenderMessage(&b, i, conv.ReadableCalls(f.message(i)), fence.Block)
+		transcript.RenderMessage(&b, i, conv.ReadableCalls(f.read.Message(i)), fence.Block)
 	}
 	return b.String()
 }

@@ -18,10 +18,7 @@ func (in *input) changes(room int) string {
 	if len(files) == 0 {
 		return ""
 	}
-	root := commonRoot(func(yield func(string) bool) {
-		for i := 0; i < len(files) && yield(files[i].path); i++ {
-		}
-	})
+	root := commonRoot(files, func(f **fileChange) string { return (*f).path })
 	w := &changeWriter{in: in, root: root}
 	title := "## What changed in files (net; + came, - went, word for word, not all lines"
 	if in.Ledger().Recently(in.End) > 1 {

@@ -36,10 +36,7 @@ func (in *input) candidates() *pool {
 			p.addLines(k)
 		}
 	}
-	p.root = commonRoot(func(yield func(string) bool) {
-		for i := 0; i < len(p.srcs) && yield(p.srcs[i].about); i++ {
-		}
-	})
+	p.root = commonRoot(p.srcs, func(s *source) string { return s.about })
 	p.in, p.has = nil, nil
 	in.pool = p
 	return p

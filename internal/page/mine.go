@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/pleat-dev/pleat/internal/annotate"
+	"github.com/pleat-dev/pleat/internal/client"
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/ledger/toolcall"
@@ -83,7 +84,7 @@ func (in *input) mine(ref transcript.BlockRef) []minedPart {
 	}
 	texts := in.textsOf(ref)
 	parts = mineTexts(texts)
-	if in.err != nil || in.unanswered(ref) {
+	if in.Err != nil || in.unanswered(ref) {
 		return parts
 	}
 	if in.mines == nil {
@@ -132,7 +133,7 @@ type blockPart struct {
 // textsOf returns the texts of a block that lines can be taken from.
 func (in *input) textsOf(ref transcript.BlockRef) []blockPart {
 	bf := in.Facts().Block(ref)
-	m := in.message(ref.Message)
+	m := in.Reading.Message(ref.Message)
 	kind := fromProgram
 	switch blk := m.Blocks().At(ref.Block).(type) {
 	case transcript.Text:
@@ -160,9 +161,10 @@ func (in *input) textsOf(ref transcript.BlockRef) []blockPart {
 		}
 		kind = fromResult
 		e := &in.Ledger().Entries[bf.Call-1]
-		if isChild(e.Tool) {
+		switch client.Of(e.Tool) {
+		case client.Agent: // runs another agent and answers with its report
 			kind = fromAgent
-		} else if isQuiet(e.Tool) {
+		case client.Recall, client.Note, client.Todo: // say only what is elsewhere on the page
 			return nil
 		}
 		said := text.CutText(annotate.Output(blk.Text()), minedBytes)

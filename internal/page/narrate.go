@@ -3,7 +3,6 @@ package page
 import (
 	"cmp"
 	"fmt"
-	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -69,9 +68,10 @@ func newLineWriter(p *picker) *lineWriter {
 
 // commonRoot returns the directory that all files are in, with its slash; empty if that is
 // not worth saying. Labels that are no absolute path do not count.
-func commonRoot(labels iter.Seq[string]) string {
+func commonRoot[T any](list []T, label func(*T) string) string {
 	root, files := "", 0
-	for path := range labels {
+	for i := range list {
+		path := label(&list[i])
 		if !strings.HasPrefix(path, "/") || strings.ContainsAny(path, " \t") {
 			continue
 		}

@@ -41,7 +41,7 @@ func (in *input) tail() iter.Seq[string] {
 	return func(yield func(string) bool) {
 		left := tailTotal
 		for i := len(in.Facts()) - 1; i >= in.End && left > 0; i-- {
-			for _, b := range in.message(i).Blocks().All() {
+			for _, b := range in.Reading.Message(i).Blocks().All() {
 				text := text.CutText(transcript.BlockText(b), tailBytes)
 				if left -= len(text); !yield(text) {
 					return

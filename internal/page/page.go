@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/internal/conv"
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/transcript"
@@ -23,7 +24,7 @@ type Source interface {
 }
 
 // NewWriter returns a writer of a conversation's pages.
-func NewWriter(src Source) *Writer { return &Writer{Source: src, said: make(userwords.Sizes)} }
+func NewWriter(src Source) *Writer { return &Writer{Source: src} }
 
 // Page writes the page that a fold shows. Code writes what must survive (what the user said,
 // pins, tasks, the ledger); the narrative, what the turns found out and decided, is written by
@@ -31,9 +32,9 @@ func NewWriter(src Source) *Writer { return &Writer{Source: src, said: make(user
 func (m *Writer) Page(ctx context.Context, r fold.PageRequest) (fold.WrittenPage, error) {
 	in := m.input(ctx, r)
 	p := in.write()
-	if in.err != nil {
+	if in.Err != nil {
 		m.Forget()
-		return fold.WrittenPage{}, fmt.Errorf("write page: %w", in.err)
+		return fold.WrittenPage{}, fmt.Errorf("write page: %w", in.Err)
 	}
 	return p, nil
 }
@@ -42,9 +43,9 @@ func (m *Writer) Page(ctx context.Context, r fold.PageRequest) (fold.WrittenPage
 func (m *Writer) Restored(ctx context.Context, r fold.PageRequest) (string, error) {
 	in := m.input(ctx, r)
 	text := in.restored()
-	if in.err != nil {
+	if in.Err != nil {
 		m.Forget()
-		return "", fmt.Errorf("restore: %w", in.err)
+		return "", fmt.Errorf("restore: %w", in.Err)
 	}
 	return text, nil
 }
@@ -53,7 +54,7 @@ func (m *Writer) Restored(ctx context.Context, r fold.PageRequest) (string, erro
 type input struct {
 	*Writer // of the conversation
 	fold.PageRequest
-	*reading
+	*conv.Reading
 	most int // tokens for a page that does not use the room for files
 
 	*stretch
@@ -66,34 +67,8 @@ type input struct {
 
 func (m *Writer) input(ctx context.Context, r fold.PageRequest) input {
 	return input{
-		Writer: m, PageRequest: r, reading: &reading{ctx: ctx, src: m.Source}, most: max(fold.MaxPage, r.Room.Total),
+		Writer: m, PageRequest: r, Reading: &conv.Reading{Ctx: ctx, From: m.Source}, most: max(fold.MaxPage, r.Room.Total),
 	}
-}
-
-// reading reads messages for one page. It keeps the first error, so that code which picks
-// lines from hundreds of blocks need not ask each time; what is made of a page is thrown away
-// then.
-type reading struct {
-	ctx context.Context
-	src Source
-	err error
-}
-
-// message reads message i, or returns one with empty blocks.
-func (r *reading) message(i int) transcript.Message {
-	m, err := r.src.Message(r.ctx, i)
-	if err == nil {
-		return m
-	}
-	if r.err == nil {
-		r.err = err
-	}
-	return r.src.Facts().Blank(i)
-}
-
-// Block returns a block, or an empty one.
-func (r *reading) Block(ref transcript.BlockRef) transcript.Block {
-	return r.message(ref.Message).Blocks().At(ref.Block)
 }
 
 func (in *input) count(s string) int { return in.Tokens().CountText(s) }
@@ -186,7 +161,7 @@ func (in *input) words(room int) string {
 	share := room * 2 / 5
 	o := userwords.RenderOptions{
 		UpTo: in.End, Budget: max(share, in.Room.Words, 1), Pastes: share, Tasks: room / 8,
-		Count: in.count, Pins: in.Pins, Sizes: in.said,
+		Count: in.count, Pins: in.Pins,
 		Skip: func(i int) bool { return i < in.Start },
 	}
 	if in.Recall != nil {

@@ -189,7 +189,7 @@ func (in *input) seenText(e *ledger.Entry) string {
 // changedText returns what calls made of what the agent last saw of the file; empty if it is not known.
 func (in *input) changedText(f *seenFile) string {
 	if in.followed == nil {
-		in.followed = filestate.Of(in.reading, in.Ledger(), nil)
+		in.followed = filestate.Of(in.Reading, in.Ledger(), nil)
 	}
 	now := in.followed.Followed(append([]int{f.seen}, f.changed...)...)
 	if !now.Certain() {

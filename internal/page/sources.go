@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pleat-dev/pleat/internal/client"
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/ledger/toolcall"
@@ -115,7 +114,8 @@ func (in *input) working(first int) []bool {
 	return work
 }
 
-// isSource reports whether lines of a block may be on the page.
+// isSource reports whether lines of a block may be on the page. A call that failed is no source, nor
+// is a result that other sections show.
 func (in *input) isSource(ref transcript.BlockRef) bool {
 	if in.tooOld(ref) {
 		return false
@@ -124,7 +124,11 @@ func (in *input) isSource(ref transcript.BlockRef) bool {
 	if bf.Call == 0 {
 		return true
 	}
-	return counts(bf.Kind, &in.Ledger().Entries[bf.Call-1])
+	e := &in.Ledger().Entries[bf.Call-1]
+	if bf.Kind == transcript.KindToolCall {
+		return e.Effective()
+	}
+	return e.Outcome != toolcall.Succeeded || !ledger.IsFileCall(e) && (!ledger.Publishes(e) || e.Lines > 20)
 }
 
 // blockSources appends the sources in a block. Calls and results that do not count give
@@ -144,27 +148,6 @@ func (in *input) blockSources(list []source, ref transcript.BlockRef) []source {
 	}
 	return list
 }
-
-// counts reports whether a call, or its result, is a source. A call that failed is not, nor
-// is a result that other sections show.
-func counts(kind transcript.Kind, e *ledger.Entry) bool {
-	if kind == transcript.KindToolCall {
-		return e.Effective()
-	}
-	return e.Outcome != toolcall.Succeeded || !ledger.IsFileCall(e) && (!ledger.Publishes(e) || e.Lines > 20)
-}
-
-// isQuiet reports whether a tool's results say only what is elsewhere on the page.
-func isQuiet(tool string) bool {
-	switch client.Of(tool) {
-	case client.Recall, client.Note, client.Todo:
-		return true
-	}
-	return false
-}
-
-// isChild reports whether a tool runs another agent and answers with its report.
-func isChild(tool string) bool { return client.Of(tool) == client.Agent }
 
 // callSubject returns what a call is about: its file, or its command.
 func callSubject(e *ledger.Entry) string {

@@ -6,7 +6,6 @@ import (
 	"github.com/pleat-dev/pleat/internal/filestate"
 	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/transcript"
-	"github.com/pleat-dev/pleat/userwords"
 )
 
 // Writer writes the pages of a conversation. It remembers what it found in them. It is not safe for
@@ -14,8 +13,6 @@ import (
 type Writer struct {
 	Source
 	Named func(tool string) string // the name that the model has for a recall tool, empty: none; nil: it has all
-
-	said userwords.Sizes // what was counted for pages before
 
 	mines map[transcript.BlockRef][]minedPart
 	mined int // bytes of text that mines are of

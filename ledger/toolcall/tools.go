@@ -136,30 +136,23 @@ func callSignature(name string, args []arg, input string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// callPaths returns the paths that members with the usual names hold.
-func callPaths(args []arg) []string {
-	var out []string
-	if p := argText(args, pathArgs...); p != "" {
-		out = append(out, p)
-	}
-	for _, p := range argTexts(args, listArgs...) {
-		if p != "" && !slices.Contains(out, p) {
-			out = append(out, p)
+// callPaths returns what a call does to the paths that members with the usual names hold.
+func callPaths(args []arg, like PathChange) (out []PathChange) {
+	for _, p := range append([]string{argText(args, pathArgs...)}, argTexts(args, listArgs...)...) {
+		if like.Path = p; p != "" && !slices.Contains(out, like) {
+			out = append(out, like)
 		}
 	}
 	return out
 }
 
 func describeFileCall(f *CallFacts, args []arg) {
-	lists := client.Of(f.Tool) == client.List
-	for _, p := range callPaths(args) {
-		change := PathChange{Path: p, Change: f.Kind}
-		if f.Kind == CallRead {
-			change.First, change.Last = readRange(args)
-			change.Some = lists
-		}
-		f.Paths = append(f.Paths, change)
+	like := PathChange{Change: f.Kind}
+	if f.Kind == CallRead {
+		like.First, like.Last = readRange(args)
+		like.Some = client.Of(f.Tool) == client.List
 	}
+	f.Paths = callPaths(args, like)
 	f.Args = pathGist(f.Paths)
 }
 
@@ -199,9 +192,7 @@ func pathGist(paths []PathChange) string {
 func describeSearchCall(f *CallFacts, args []arg) {
 	pattern := argText(args, "pattern", "query", "regex", "glob_pattern", "q", "text")
 	f.Args = text.OneLine(pattern, MaxArgs/2)
-	for _, p := range callPaths(args) {
-		f.Paths = append(f.Paths, PathChange{Path: p, Change: CallRead, Some: true})
-	}
+	f.Paths = callPaths(args, PathChange{Change: CallRead, Some: true})
 	if g := argText(args, "glob", "include", "file_pattern", "includePattern"); g != "" {
 		f.Args += " in " + text.OneLine(g, maxArg)
 	}
@@ -280,9 +271,7 @@ func describePlainCall(f *CallFacts, args []arg, input string, known bool) {
 	if known {
 		return
 	}
-	for _, p := range callPaths(args) {
-		if !strings.ContainsAny(p, "\n") && len(p) < 1024 {
-			f.Paths = append(f.Paths, PathChange{Path: p, Change: CallOther})
-		}
-	}
+	f.Paths = slices.DeleteFunc(callPaths(args, PathChange{}), func(p PathChange) bool {
+		return strings.Contains(p.Path, "\n") || len(p.Path) >= 1024
+	})
 }
