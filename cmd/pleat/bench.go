@@ -210,21 +210,19 @@ func (b *benchFlags) open(ctx context.Context, p *term.Console, spec string) (be
 // asking opens the model that answers and says what that costs.
 func (b *benchFlags) asking(ctx context.Context, p *term.Console, o bench.Options) (a *bench.Asking, err error) {
 	a = &bench.Asking{Count: b.questions, Budget: slices.Min(o.Budgets), Summarizer: o.Summarizer}
-	if a.Asked, err = b.open(ctx, p, b.answerer); err != nil {
-		return nil, err
+	if a.Asked, err = b.open(ctx, p, b.answerer); err == nil {
+		b.sayCost(p, "asking", a.Estimate(b.sessions, o.Arms))
 	}
-	b.sayCost(p, "asking", a.Estimate(b.sessions, o.Arms))
-	return a, nil
+	return a, err
 }
 
 // summaries opens the model that summarizes and says what that costs.
 func (b *benchFlags) summaries(ctx context.Context, p *term.Console, o bench.Options) (s *bench.Summarizer, err error) {
 	s = &bench.Summarizer{Rules: b.rules}
-	if s.Asked, err = b.open(ctx, p, b.summarizer); err != nil {
-		return nil, err
+	if s.Asked, err = b.open(ctx, p, b.summarizer); err == nil {
+		b.sayCost(p, "summarizing", s.Estimate(b.sessions, o))
 	}
-	b.sayCost(p, "summarizing", s.Estimate(b.sessions, o))
-	return s, nil
+	return s, err
 }
 
 // sayCost says how much a model will be asked at most, and without --yes that nothing was asked.

@@ -6,7 +6,7 @@ import (
 	"io"
 	"net/http"
 	"slices"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/library"
@@ -60,11 +60,13 @@ func (h *Handler) version(ctx context.Context, id string) (string, error) {
 
 // recent is something that is asked for anew after a moment, by one request at a time.
 type recent[T any] struct {
-	asking chan struct{} // holds a value while somebody asks
+	asking chan struct{}            // holds a value while somebody asks
+	last   atomic.Pointer[dated[T]] // nil: there is no value yet
+}
 
-	mu    sync.Mutex // is not held while somebody asks
+type dated[T any] struct {
 	value T
-	at    time.Time // zero: there is no value yet
+	at    time.Time
 }
 
 // fresh is how long a value counts as new.
@@ -74,16 +76,16 @@ func newRecent[T any]() *recent[T] { return &recent[T]{asking: make(chan struct{
 
 // get returns the value, which may be older than a moment while another request asks for it.
 // It waits for another request only if there is no value yet.
-func (r *recent[T]) get(ctx context.Context, now time.Time, ask func() (T, error)) (T, error) {
-	value, at := r.last()
-	if now.Sub(at) < fresh {
-		return value, nil
+func (r *recent[T]) get(ctx context.Context, now time.Time, ask func() (T, error)) (value T, err error) {
+	last := r.last.Load()
+	if last != nil && now.Sub(last.at) < fresh {
+		return last.value, nil
 	}
 	select {
 	case r.asking <- struct{}{}:
 	default:
-		if !at.IsZero() {
-			return value, nil
+		if last != nil {
+			return last.value, nil
 		}
 		select {
 		case r.asking <- struct{}{}:
@@ -92,22 +94,13 @@ func (r *recent[T]) get(ctx context.Context, now time.Time, ask func() (T, error
 		}
 	}
 	defer func() { <-r.asking }()
-	if value, at = r.last(); now.Sub(at) < fresh { // it came meanwhile
-		return value, nil
+	if last = r.last.Load(); last != nil && now.Sub(last.at) < fresh { // it came meanwhile
+		return last.value, nil
 	}
-	value, err := ask()
-	if err == nil {
-		r.mu.Lock()
-		r.value, r.at = value, now
-		r.mu.Unlock()
+	if value, err = ask(); err == nil {
+		r.last.Store(&dated[T]{value, now})
 	}
 	return value, err
-}
-
-func (r *recent[T]) last() (T, time.Time) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.value, r.at
 }
 
 // list returns all sessions, without looking into them.

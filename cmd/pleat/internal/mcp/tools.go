@@ -11,6 +11,7 @@ import (
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/library"
+	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/recall"
 )
 
@@ -134,21 +135,16 @@ func (s server) sessions(ctx context.Context, a arguments) (string, error) {
 func about(i library.Info) string {
 	parts := []string{i.ID, i.Used.Local().Format("2006-01-02 15:04")}
 	if i.Messages > 0 {
-		parts = append(parts, fmt.Sprintf("%d messages", i.Messages))
+		parts = append(parts, text.Plural(i.Messages, "message"))
 	}
-	size := fmt.Sprintf("%d tokens", i.Tokens)
-	if i.Tokens >= 10_000 {
-		size = fmt.Sprintf("%dk tokens", (i.Tokens+500)/1000)
-	}
+	size, cost := text.Short(i.Tokens)+" tokens", "cost –" // not known
 	if !i.Counted {
 		size = "about " + size
 	}
-	parts = append(parts, size)
-	cost := "cost –" // not known
 	if i.USD > 0 {
-		cost = fmt.Sprintf("$%.2f", i.USD)
+		cost = text.Cents(i.USD)
 	}
-	parts = append(parts, cost)
+	parts = append(parts, size, cost)
 	if i.Parent != "" {
 		parts = append(parts, "sub-agent of "+i.Parent)
 	}
