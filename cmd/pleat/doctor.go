@@ -60,7 +60,7 @@ price and asks. Keys are neither shown nor stored.`,
 		}
 		for _, f := range files {
 			inside, _ := f.lookup(hook.Name, "inside")
-			o.Settings = append(o.Settings, doctor.Settings{Path: f.Path, Outside: slices.Equal(inside, []string{"false"})})
+			o.Settings, o.Outside = append(o.Settings, f.Path), o.Outside || slices.Equal(inside, []string{"false"})
 		}
 		o.Program, _ = os.Executable()
 		return reported(p, *asJSON, doctor.Examine(c.Context(), o))

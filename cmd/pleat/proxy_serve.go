@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -73,17 +74,11 @@ func upstreamURL(s string) (*url.URL, error) {
 // serve runs the proxy until it is told to stop, then waits for streams to end.
 func (f *proxyFlags) serve(ctx context.Context, p *term.Console) error {
 	token, err := tally.ReadToken(f.tokenFile)
-	if err == nil {
+	drain, err2 := tally.ReadToken(f.drainFile)
+	dashToken, err3 := tally.ReadToken(f.dashFile)
+	if err = cmp.Or(err, err2, err3); err == nil {
 		err = mayListen("--listen", f.listen, token, f.open, ", or say --open if the network is safe")
 	}
-	if err != nil {
-		return err
-	}
-	drain, err := tally.ReadToken(f.drainFile)
-	if err != nil {
-		return err
-	}
-	dashToken, err := tally.ReadToken(f.dashFile)
 	switch {
 	case err != nil:
 		return err

@@ -43,11 +43,15 @@ func (jsonSyntax) decode(text []byte) (map[string]any, error) {
 }
 
 func (jsonSyntax) encode(value any, depth int, text []byte) (string, error) {
+	unit := indentOf(text)
+	return encodeJSON(value, strings.Repeat(unit, depth), unit)
+}
+
+func encodeJSON(value any, prefix, indent string) (string, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	unit := indentOf(text)
-	enc.SetIndent(strings.Repeat(unit, depth), unit)
+	enc.SetIndent(prefix, indent)
 	err := enc.Encode(value)
 	return strings.TrimSpace(b.String()), err
 }

@@ -2,7 +2,6 @@ package clientconfig
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"regexp"
 	"strings"
@@ -58,11 +57,7 @@ func (f keyLines) decode(text []byte) (map[string]any, error) {
 }
 
 func (keyLines) encode(value any, _ int, _ []byte) (string, error) {
-	var b bytes.Buffer // JSON's texts and lists are also TOML's and YAML's
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	err := enc.Encode(value)
-	return strings.TrimSpace(b.String()), err
+	return encodeJSON(value, "", "") // whose texts and lists are also TOML's and YAML's
 }
 
 // line is a line of the text: a key, a table's header, or neither. In .env a key can be on several.

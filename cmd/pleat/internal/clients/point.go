@@ -86,7 +86,11 @@ func (c Client) settled(base string, getenv func(string) string) (Client, error)
 				providerOf(k), term.WithoutPassword(v))
 		}
 	}
-	if why := c.elsewhere(path, getenv); why != "" {
+	why, err := c.elsewhere(path, getenv)
+	if err != nil {
+		return c, err
+	}
+	if why != "" {
 		hint := "use an API key of the provider"
 		if c.inside != "" {
 			hint += ", or pleat inside (pleat setup " + c.Name + " --inside)"
@@ -118,29 +122,36 @@ func text(path string, key ...string) string {
 
 // elsewhere says why a client's requests go where its login or its cloud has them go, whatever
 // address its settings name; empty: they do not.
-func (c Client) elsewhere(path string, getenv func(string) string) string {
+func (c Client) elsewhere(path string, getenv func(string) string) (why string, err error) {
+	get := func(path string, key ...string) string {
+		value, failed := clientconfig.Get(path, key...)
+		err = cmp.Or(err, failed)
+		if value == nil {
+			return ""
+		}
+		return fmt.Sprint(value)
+	}
 	switch c.Name {
 	case "claude":
 		for _, cloud := range []string{"BEDROCK", "VERTEX", "FOUNDRY"} {
 			name := "CLAUDE_CODE_USE_" + cloud
-			if !slices.Contains([]string{"", "0", "false"}, cmp.Or(text(path, "env", name), getenv(name))) {
-				return "has " + name
+			if !slices.Contains([]string{"", "0", "false"}, cmp.Or(get(path, "env", name), getenv(name))) {
+				why = "has " + name
 			}
 		}
 	case "codex":
 		auth := filepath.Join(filepath.Dir(path), "auth.json")
-		mode := text(auth, "auth_mode")
-		tokens, _ := clientconfig.Get(auth, "tokens")
-		if mode == "chatgpt" || mode == "" && tokens != nil && text(auth, "OPENAI_API_KEY") == "" {
-			return "is logged in with ChatGPT"
+		mode := get(auth, "auth_mode")
+		if mode == "chatgpt" || mode == "" && get(auth, "tokens") != "" && get(auth, "OPENAI_API_KEY") == "" {
+			why = "is logged in with ChatGPT"
 		}
 	case "gemini":
-		kind := text(filepath.Join(filepath.Dir(path), "settings.json"), "security", "auth", "selectedType")
+		kind := get(filepath.Join(filepath.Dir(path), "settings.json"), "security", "auth", "selectedType")
 		if !slices.Contains([]string{"", "gemini-api-key", "gateway"}, kind) {
-			return "is logged in with " + kind
+			why = "is logged in with " + kind
 		}
 	}
-	return ""
+	return why, err
 }
 
 // upstreams are the flags that let the proxy forward to where a client has sent its requests

@@ -28,7 +28,8 @@ import (
 // Options say what is examined.
 type Options struct {
 	Version  string
-	Settings []Settings                                                       // the files in force
+	Settings []string                                                         // the files in force
+	Outside  bool                                                             // they say that agents compact without pleat
 	Wrong    error                                                            // what is wrong with them
 	Open     func(context.Context) (st library.Store, path string, err error) // the store, and where it is
 	Tenant   string
@@ -38,13 +39,6 @@ type Options struct {
 	Getenv   func(string) string
 	Records  clients.Records // of what was set up
 	Hooks    string          // the folder in which hooks note how they went
-}
-
-// Settings are a file with settings.
-type Settings struct {
-	Path string
-	// Outside: agents are to compact without pleat where it is.
-	Outside bool
 }
 
 // Report is what was found.
@@ -126,11 +120,11 @@ func (d *doctor) examineSettings() {
 	if len(d.Settings) == 0 {
 		d.ok("config", "no pleat.toml: every command has its defaults")
 	}
-	for _, f := range d.Settings {
-		d.ok("config", f.Path)
-		if f.Outside {
-			d.note("config", "inside = false: agents compact without pleat here")
-		}
+	for _, path := range d.Settings {
+		d.ok("config", path)
+	}
+	if d.Outside {
+		d.note("config", "inside = false: agents compact without pleat here")
 	}
 }
 

@@ -50,7 +50,7 @@ func TestExamine(t *testing.T) {
 	}
 	clear(env)
 	env["OPENAI_API_KEY"] = "key"
-	o.Wrong, o.Settings, o.Listen = nil, []Settings{{Path: "pleat.toml", Outside: true}}, "127.0.0.1:0"
+	o.Wrong, o.Settings, o.Outside, o.Listen = nil, []string{"pleat.toml"}, true, "127.0.0.1:0"
 	o.Open = func(context.Context) (library.Store, string, error) { return store.NewMemory(), "memory", nil }
 	if r = Examine(t.Context(), o); r.Problems() != 0 {
 		t.Errorf("%+v", r.Checks)

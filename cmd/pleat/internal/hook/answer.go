@@ -85,7 +85,7 @@ func (h *hook) answer(ctx context.Context, st library.Store, agent agent, event 
 	if err != nil {
 		return nil, err
 	}
-	h.state.Session, h.state.Page = info.ID, len(page)
+	h.state.Session = info.ID
 	notice := "pleat keeps what this compaction drops: pleat store page " + info.ID
 	switch {
 	case event == "session-start":

@@ -155,7 +155,6 @@ type State struct {
 	Ended   time.Time `json:"ended,omitzero"`
 	Client  string    `json:"client,omitempty"`  // the session, as the agent names it
 	Session string    `json:"session,omitempty"` // as pleat does
-	Page    int       `json:"page,omitempty"`    // bytes of the page that the agent got
 	Error   string    `json:"error,omitempty"`
 }
 
