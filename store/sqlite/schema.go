@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -181,6 +183,20 @@ func (s *Store) migrate(ctx context.Context) error {
 		return errors.Join(err, os.Remove(backup)) // it is what the file still is
 	}
 	return err
+}
+
+// Copies lists the copies of the store in a file that were made before it was brought up to date. Sessions that
+// were forgotten since are still in them.
+func Copies(path string) (found []string, err error) {
+	dir, base := filepath.Split(path)
+	name := regexp.MustCompile(`^\.?` + regexp.QuoteMeta(base) + `\.v\d+-\d{8}T\d{6}\.\d{3}Z(\.new-.*)?$`)
+	files, err := os.ReadDir(filepath.Clean(dir))
+	for _, file := range files {
+		if name.MatchString(file.Name()) {
+			found = append(found, filepath.Join(dir, file.Name()))
+		}
+	}
+	return found, err
 }
 
 // copyTo copies the store into an empty file, as it was when this began.

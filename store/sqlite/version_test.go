@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -76,14 +77,20 @@ func version(t *testing.T, path string) (n int) {
 	return n
 }
 
-// copies lists the copies that were made before a store was brought up to date.
+// copies lists the copies that were made before a store was brought up to date. There is nothing else beside it.
 func copies(t *testing.T, path string) []string {
 	t.Helper()
-	found, err := filepath.Glob(path + ".*")
+	found, err := sqlite.Copies(path)
 	must(t, err)
-	hidden, err := filepath.Glob(filepath.Join(filepath.Dir(path), ".*"))
+	files, err := os.ReadDir(filepath.Dir(path))
 	must(t, err)
-	return append(found, hidden...)
+	for _, f := range files {
+		name := filepath.Join(filepath.Dir(path), f.Name())
+		if !slices.Contains(append(found, path, path+"-wal", path+"-shm"), name) && !strings.Contains(name, ".new-") {
+			t.Errorf("%s is no copy", name)
+		}
+	}
+	return found
 }
 
 // nextVersion makes up a next version of the schema until restore is called.
@@ -204,11 +211,18 @@ func TestMigrateFails(t *testing.T) {
 	}
 	cmd := startChild(t, "migrate", path)
 	must(t, cmd.Start())
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
 	for len(copies(t, path)) == 0 || strings.Contains(strings.Join(copies(t, path), " "), ".new-") {
-		runtime.Gosched() // until it has its copy, and is at the step that has no end
+		select { // until it has its copy, and is at the step that has no end
+		case err := <-ended:
+			t.Fatal(err)
+		default:
+			runtime.Gosched()
+		}
 	}
 	must(t, cmd.Process.Kill())
-	_ = cmd.Wait()
+	<-ended
 	kept := copies(t, path)
 	checkFrozen(t, path)
 	checkFrozen(t, kept[0])
