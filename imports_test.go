@@ -114,7 +114,7 @@ var imports = map[string][]string{
 
 	// The wings know what is said, not how it is folded.
 	"internal/wire":  {"internal/jsonspan", "internal/sse", "model", "transcript"},
-	"internal/call":  {"internal/wire", "model"},
+	"internal/call":  {"internal/jsonspan", "internal/wire", "model"},
 	"wire/anthropic": {"internal/call", "internal/jsonspan", "internal/order", "internal/sse", "internal/wire", "model", "transcript"},
 	"wire/openai":    {"internal/call", "internal/jsonspan", "internal/order", "internal/wire", "model", "transcript"},
 	"wire/gemini":    {"internal/call", "internal/jsonspan", "internal/order", "internal/wire", "model", "transcript"},

@@ -3,6 +3,7 @@ package call
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/x509"
 	"errors"
@@ -128,11 +129,8 @@ func (a *answer) refusal() *failure {
 }
 
 func (a *answer) identify(e *model.APIError) {
-	for _, name := range [...]string{"Request-Id", "X-Request-Id"} {
-		if e.RequestID == "" {
-			e.RequestID = a.resp.Header.Get(name)
-		}
-	}
+	h := a.resp.Header
+	e.RequestID = cmp.Or(e.RequestID, h.Get("Request-Id"), h.Get("X-Request-Id"))
 }
 
 // redact takes the key out of what the server says.

@@ -24,9 +24,9 @@ import (
 	"net/http"
 	"os"
 	"slices"
-	"strings"
 	"time"
 
+	"github.com/pleat-dev/pleat/internal/jsonspan"
 	"github.com/pleat-dev/pleat/internal/wire"
 	"github.com/pleat-dev/pleat/model"
 )
@@ -261,17 +261,14 @@ func Fit(req *model.Request, own model.Model) (*model.Request, model.Model, erro
 
 // WithMembers adds the members of a JSON object to the body, which is one.
 func WithMembers(body []byte, extra json.RawMessage) ([]byte, error) {
-	text := strings.TrimSpace(string(extra))
-	if text == "" {
+	if len(bytes.TrimSpace(extra)) == 0 {
 		return body, nil
 	}
-	if !json.Valid(extra) || text[0] != '{' {
+	if jsonspan.Value(extra).Valid(jsonspan.Object) != nil {
 		return nil, fmt.Errorf("add members to the request: %q is no JSON object", extra)
 	}
-	inside := strings.TrimSpace(text[1 : len(text)-1])
-	if inside == "" {
-		return body, nil
+	for name, v := range jsonspan.Value(extra).Fields() {
+		body = jsonspan.Value(body).Set(v, name)
 	}
-	out := append(body[:len(body)-1:len(body)-1], ',')
-	return append(append(out, inside...), '}'), nil
+	return body, nil
 }

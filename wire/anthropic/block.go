@@ -36,19 +36,11 @@ func (d *decoder) contentBlock(o wire.Object) (transcript.Block, wire.Place) {
 		return d.result(o, parts, raw, place)
 	case typ == "image" && source.Kind == jsonspan.Object:
 		return transcript.Image{
-			MediaType: d.Text(source.Get("media_type")), Data: d.literal(source.Get("data")),
+			MediaType: d.Text(source.Get("media_type")), Data: d.Content(source.Get("data")),
 			URL: d.Text(source.Get("url")), Raw: raw,
 		}, place
 	}
 	return transcript.Opaque{Type: typ, Stands: stands(typ), Raw: raw}, place
-}
-
-// literal returns a string as content, nothing for anything else.
-func (d *decoder) literal(v wire.Value) transcript.Content {
-	if !v.IsString() {
-		return transcript.Content{}
-	}
-	return d.Content(v)
 }
 
 // partsOf makes the blocks of a block's own content. It looks only into lists of a message's own

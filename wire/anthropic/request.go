@@ -70,9 +70,6 @@ func (r *Request) Splice(v transcript.View, tools ...model.Tool) ([]byte, error)
 		}
 		more = append(more, wire.Insert(r.body.Data, r.top.tools, list))
 	}
-	if v.DropThinking {
-		more = append(more, r.askDrop()...)
-	}
 	made := wire.Made{Encode: EncodeMessage, Join: r.join}
 	if v.Marker > 0 {
 		at, with := r.marker(v)
@@ -96,6 +93,9 @@ func (r *Request) Splice(v transcript.View, tools ...model.Tool) ([]byte, error)
 	if err != nil {
 		return nil, fmt.Errorf("splice request: %w", err)
 	}
+	if v.DropThinking {
+		out = r.askDrop(out)
+	}
 	return out, nil
 }
 
@@ -118,28 +118,16 @@ func (r *Request) join(m transcript.Message, raw []byte, next int) (edit jsonspa
 
 // askDrop asks the provider to drop thinking that was made after a different prefix. Where the
 // model thinks although the request does not say so, it says so now: that is what it means.
-func (r *Request) askDrop() []jsonspan.Edit {
+func (r *Request) askDrop(body jsonspan.Value) []byte {
 	const control = `{"prefix_mismatch_behavior":"drop_block"}`
-	switch r.ThinkingMode() {
-	case "adaptive", "enabled":
-	case "":
-		thinks := func(m transcript.Message) bool { return m.Blocks().Has(transcript.KindThinking) }
-		if !r.top.thinking.IsZero() || !slices.ContainsFunc(r.Messages, thinks) {
-			return nil
-		}
-		at := bytes.IndexByte(r.body.Data, '{') + 1
-		const member = `"thinking":{"type":"adaptive","block_binding":` + control + `},`
-		return []jsonspan.Edit{{Span: jsonspan.Span{Start: at, End: at}, With: []byte(member)}}
-	default:
-		return nil
+	thinks := func(m transcript.Message) bool { return m.Blocks().Has(transcript.KindThinking) }
+	switch mode := r.ThinkingMode(); {
+	case mode == "adaptive" || mode == "enabled":
+		return body.Set([]byte(control), "thinking", "block_binding")
+	case r.top.thinking.IsZero() && slices.ContainsFunc(r.Messages, thinks):
+		return body.Set([]byte(`{"type":"adaptive","block_binding":`+control+`}`), "thinking")
 	}
-	at := r.top.thinking
-	if old, ok := r.thinking().Find("block_binding"); ok {
-		at = jsonspan.Span{Start: at.Start + old.Start, End: at.Start + old.End}
-		return []jsonspan.Edit{{Span: at, With: []byte(control)}}
-	}
-	at = jsonspan.Span{Start: at.End - 1, End: at.End - 1}
-	return []jsonspan.Edit{{Span: at, With: []byte(`,"block_binding":` + control)}}
+	return body
 }
 
 func (r *Request) thinking() jsonspan.Value { return r.top.thinking.Of(r.body.Data) }

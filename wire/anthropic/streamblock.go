@@ -101,74 +101,33 @@ func (b *streamBlock) grow(name string, inside []byte) {
 	b.texts = append(b.texts, growth{strings.Clone(name), bytes.Clone(inside)})
 }
 
-// finish returns the block as an element to send back. Of blocks that the stream cut off only
-// text is of use; for others it returns nil.
+// finish returns the block as an element to send back: what it began with, and what deltas added. Of
+// blocks that the stream cut off only text is of use; for others it returns nil.
 func (b *streamBlock) finish() []byte {
-	switch {
-	case !b.stopped && b.typ != "text":
+	if !b.stopped && b.typ != "text" {
 		return nil
-	case len(b.added()) == 0: // it came whole
-		return b.start
 	}
-	out := []byte{'{'}
-	var have []string
-	for name, value := range b.start.Fields() {
-		have, out = append(have, name), b.member(out, name, value)
-	}
-	for _, name := range b.added() { // deltas may bring members that the start did not have
-		if !slices.Contains(have, name) {
-			out = b.member(out, name, nil)
-		}
-	}
-	return append(out, '}')
-}
-
-// added names the members that deltas brought something for.
-func (b *streamBlock) added() []string {
-	var out []string
+	out := b.start
 	for _, g := range b.texts {
-		out = append(out, g.name)
+		lit := []byte{'"'}
+		if start := b.start.Get(g.name); start.Kind() == jsonspan.String {
+			lit = append(lit, start[1:len(start)-1]...)
+		}
+		out = out.Set(append(append(lit, g.inside...), '"'), g.name)
 	}
 	if len(b.cites) > 0 {
-		out = append(out, "citations")
+		var all [][]byte
+		start := b.start.Get("citations")
+		for c := range start.Elements() {
+			all = append(all, c.Of(start))
+		}
+		list := bytes.Join(append(all, b.cites...), []byte{','})
+		out = out.Set(slices.Concat([]byte{'['}, list, []byte{']'}), "citations")
 	}
 	if len(b.input) > 0 {
-		out = append(out, "input")
+		out = out.Set(b.inputValue(), "input")
 	}
 	return out
-}
-
-// member appends a member with its final value; start is the one it began with.
-func (b *streamBlock) member(dst []byte, name string, start jsonspan.Value) []byte {
-	if len(dst) > 1 {
-		dst = append(dst, ',')
-	}
-	dst = append(jsonspan.AppendQuote(dst, name), ':')
-	switch {
-	case name == "input" && len(b.input) > 0:
-		return append(dst, b.inputValue()...)
-	case name == "citations" && len(b.cites) > 0:
-		return b.citations(dst, start)
-	}
-	for _, g := range b.texts {
-		if g.name == name {
-			dst = append(dst, '"')
-			if start.Kind() == jsonspan.String {
-				dst = append(dst, start[1:len(start)-1]...)
-			}
-			return append(append(dst, g.inside...), '"')
-		}
-	}
-	return append(dst, start...)
-}
-
-func (b *streamBlock) citations(dst []byte, start jsonspan.Value) []byte {
-	var all [][]byte
-	for c := range start.Elements() {
-		all = append(all, c.Of(start))
-	}
-	all = append(all, b.cites...)
-	return append(append(append(dst, '['), bytes.Join(all, []byte{','})...), ']')
 }
 
 // inputValue is the input that the pieces make. Input that is not a JSON object is put

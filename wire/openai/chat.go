@@ -131,22 +131,15 @@ func (s *scanner) inside(c object) (name, input value) {
 
 func (b *builder) toolCall(c object) {
 	name, input := b.inside(c)
-	place := stringPlace(input)
-	place.Whole, place.List = c.Span, listCalls
+	place := wire.Place{Whole: c.Span, List: listCalls}
 	if !name.IsString() {
-		place.Content = jsonspan.Span{}
 		b.Add(transcript.Opaque{Type: b.Text(c.Get("type")), Raw: b.Raw(c.Value)}, place)
 		return
+	}
+	if input.IsString() {
+		place.Content = input.Span
 	}
 	b.Add(transcript.ToolCall{
 		ID: b.Text(c.Get("id")), Name: b.Text(name), Input: b.Content(input), Raw: b.Raw(c.Value),
 	}, place)
-}
-
-// stringPlace is the place of a value that may be edited if it is a string.
-func stringPlace(v value) wire.Place {
-	if !v.IsString() {
-		return wire.Place{}
-	}
-	return wire.Place{Content: v.Span}
 }

@@ -197,7 +197,7 @@ func (r *chatRecorder) callFor(t object) (c *streamedCall, isNew bool) {
 	id, numbered := r.s.Text(t.Get("id")), t.Get("index").Kind == jsonspan.Number
 	index := len(r.calls) - 1
 	if numbered {
-		index = r.s.number(t.Get("index"))
+		index = r.s.JSON(t.Get("index")).Int()
 	}
 	for _, c := range slices.Backward(r.calls) {
 		byIndex := c.index == index && (id == "" || c.id == "" || c.id == id)

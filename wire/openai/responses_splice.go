@@ -1,7 +1,6 @@
 package openai
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
 
@@ -42,29 +41,17 @@ func (r *ResponsesRequest) Splice(v transcript.View, tools ...model.Tool) ([]byt
 		enc.out = nil
 		err := enc.message(m)
 		return joined(enc.out, err)
-	}}, r.addTools(tools)...)
+	}}, r.moreTools(tools, (*writer).responsesTool)...)
 	if err != nil {
 		return nil, fmt.Errorf("splice responses request: %w", err)
 	}
-	return out, nil
-}
-
-// addTools adds tools to the list of tools, or the list itself where the request's tools
-// stand in its input.
-func (r *ResponsesRequest) addTools(tools []model.Tool) []jsonspan.Edit {
-	listed := r.p.tools.Kind == jsonspan.Array
 	inInput := slices.ContainsFunc(r.items, func(n itemNote) bool { return n.typ == typeAdditionalTools })
-	if listed || !inInput || len(tools) == 0 {
-		return r.moreTools(tools, (*writer).responsesTool)
+	if inInput && len(tools) > 0 && r.p.tools.Kind != jsonspan.Array {
+		var w writer
+		w.tools(tools, (*writer).responsesTool)
+		out = jsonspan.Value(out).Set(w.b, "tools")
 	}
-	var w writer
-	w.tools(tools, (*writer).responsesTool)
-	if r.p.tools.Len() > 0 { // null
-		return []jsonspan.Edit{{Span: r.p.tools.Span, With: w.b}}
-	}
-	begin := bytes.IndexByte(r.body.Data, '{') + 1
-	with := append(append([]byte(`"tools":`), w.b...), ',') // the input stands somewhere behind
-	return []jsonspan.Edit{{Span: jsonspan.Span{Start: begin, End: begin}, With: with}}
+	return out, nil
 }
 
 // callTypes tells an encoder which calls of the request are not function calls.
@@ -152,18 +139,15 @@ func (r *ResponsesRequest) orphaned(v transcript.View) []bool {
 // Unnamed returns an item without its id, where its type allows that. The provider then takes
 // it whether or not the reasoning that it followed is shown.
 func Unnamed(item transcript.Message) (transcript.Message, error) {
-	const open, end = `{"input":[`, `]}`
-	r, err := DecodeResponses([]byte(open + item.Raw() + end))
-	if err != nil || len(r.items) != 1 || r.items[0].id == "" || !canLoseID(r.items[0].typ) {
-		return item, err
+	raw := jsonspan.Value(item.Raw())
+	typ := raw.Get("type").Text()
+	if typ == "" && raw.Get("role").Kind() == jsonspan.String {
+		typ = "message"
 	}
-	v := transcript.Whole(1)
-	v.Messages[0].Edits = anonymous(&r.body, 0, nil)
-	out, err := r.body.Splice(v, wire.Made{})
-	if err != nil {
-		return item, err
+	if raw.Get("id").Text() == "" || !canLoseID(typ) {
+		return item, nil
 	}
-	return DecodeItem(out[len(open) : len(out)-len(end)])
+	return DecodeItem(raw.Without("id"))
 }
 
 // canLoseID reports whether items of a type may be sent without an id.

@@ -22,14 +22,6 @@ func scan(data []byte) *scanner {
 	return s
 }
 
-// number returns an integer, 0 for anything else.
-func (s *scanner) number(v value) int {
-	if v.Kind != jsonspan.Number {
-		return 0
-	}
-	return s.JSON(v).Int()
-}
-
 // The lists of a message that a block can be an element of: see [wire.Place].
 const (
 	listContent uint8 = iota + 1

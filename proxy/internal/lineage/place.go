@@ -141,10 +141,8 @@ func IsAnswer(m transcript.Message) bool { return m.Role() == transcript.RoleAss
 
 // Answers returns how many messages at the start of a list are answers.
 func Answers(list []transcript.Message) int {
-	for i, m := range list {
-		if !IsAnswer(m) {
-			return i
-		}
+	if i := slices.IndexFunc(list, func(m transcript.Message) bool { return !IsAnswer(m) }); i >= 0 {
+		return i
 	}
 	return len(list)
 }
