@@ -124,7 +124,7 @@ func TestStatusNames(t *testing.T) {
 	long := "a-name-that-is-longer-than-a-line-has-room"
 	var err error
 	want := []string{
-		"key-a/twice", "key-b/twice", "key-b/" + long, long + "-1", long + "-2", "another-name-that-is-too",
+		"key-a/twice", "key-b/twice", "key-b/" + long, long + "-1", long + "-2", "another-name-that-is-too-long",
 	}
 	for i, key := range []store.SessionKey{
 		{Tenant: "key-a", Session: "twice"},

@@ -86,14 +86,9 @@ pleat store verify --store backup.db --json`,
 		if err != nil {
 			return nil, err
 		}
-		return verifiedJSON{"pleat/verify/1", v}, v.Verdict()
+		return v, v.Verdict()
 	})
 	return c
-}
-
-type verifiedJSON struct {
-	Format string `json:"format"`
-	*stores.Verified
 }
 
 func exportCommand(p *term.Console) *cobra.Command {

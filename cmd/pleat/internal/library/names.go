@@ -211,21 +211,20 @@ func only[T any](list []T, name string, nameOf func(T) string, has, means func(T
 	return one, fmt.Errorf("%w %q: %s", ErrSeveral, name, strings.Join(names, ", "))
 }
 
-// Naming tells sessions of a store apart, by names that [Library.FindStored] takes.
-type Naming []string // sorted; of each session its own, and that with the tenant's
+// Naming tells sessions of a store apart, by names that [Library.FindStored] takes: how many have each, their own or
+// with the tenant.
+type Naming map[string]int
 
 // NamesOf returns the names of sessions. One may be in the list more than once.
 func NamesOf(list []store.SessionInfo) Naming {
-	var n Naming
-	known := make(map[store.SessionKey]bool)
+	n, known := make(Naming), make(map[store.SessionKey]bool)
 	for _, s := range list {
-		if known[s.Key] {
-			continue
+		if !known[s.Key] {
+			known[s.Key] = true
+			n[s.Key.Session]++
+			n[withTenant(s.Key)]++
 		}
-		known[s.Key] = true
-		n = append(n, s.Key.Session, withTenant(s.Key))
 	}
-	slices.Sort(n)
 	return n
 }
 
@@ -245,7 +244,7 @@ func Names(list []store.SessionInfo) (names []string) {
 
 // Of is the name of one of the sessions, with its tenant if another has the name too.
 func (n Naming) Of(key store.SessionKey) string {
-	if n.second(key.Session) == key.Session {
+	if n[key.Session] > 1 {
 		return withTenant(key)
 	}
 	return key.Session
@@ -257,21 +256,4 @@ func (n Naming) Full(key store.SessionKey) string {
 		return withTenant(key)
 	}
 	return n.Of(key)
-}
-
-// Short is the beginning of a long name if no other begins so, else what Of returns.
-func (n Naming) Short(key store.SessionKey) string {
-	const enough = 24
-	if short := key.Session[:min(enough, len(key.Session))]; !strings.HasPrefix(n.second(short), short) {
-		return short
-	}
-	return n.Of(key)
-}
-
-// second is the name after the first that begins with the given one; "": there is none.
-func (n Naming) second(name string) string {
-	if i, _ := slices.BinarySearch(n, name); i+1 < len(n) {
-		return n[i+1]
-	}
-	return ""
 }

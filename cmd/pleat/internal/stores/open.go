@@ -274,7 +274,7 @@ const unknown = "unknown"
 // Find finds a session of the store by its name, the beginning of that, or [library.Last], and tells p which it
 // is if that is not its name.
 func Find(ctx context.Context, p *term.Console, st Store, f *Flags, name string) (library.Info, error) {
-	lib := Library(p, st, f.Tenant)
+	lib := library.New(library.Options{Home: p.Home(), Store: st, Tenant: f.Tenant})
 	defer lib.Close()
 	info, err := lib.FindStored(ctx, name)
 	switch {
@@ -306,12 +306,6 @@ func Complete(p *term.Console, name string, info library.Info) {
 		}
 		p.Note("pleat: %s is the beginning of %s\n", name, full)
 	}
-}
-
-// Library is what the user has: the files of agents, and what is in the store; nil: there is none. It
-// lists first what was used last.
-func Library(p *term.Console, st library.Store, tenant string) *library.Library {
-	return library.New(library.Options{Home: p.Home(), Store: st, Tenant: tenant})
 }
 
 // Catalogue is all that the user has. Sessions of a store that is shared are others' too, and have to be named.

@@ -14,6 +14,7 @@ import (
 
 // Verified is what was checked, and what is damaged.
 type Verified struct {
+	Format   string   `json:"format"`
 	Sessions int      `json:"sessions"`
 	Entries  uint64   `json:"entries"`
 	Bytes    int64    `json:"bytes"`
@@ -32,7 +33,7 @@ type Damage struct {
 
 // Verify checks a store. Damage is part of the result, not an error.
 func Verify(ctx context.Context, p *term.Console, st Store, tenant string) (*Verified, error) {
-	v := &Verified{Damage: []Damage{}}
+	v := &Verified{Format: "pleat/verify/1", Damage: []Damage{}}
 	tell := p.Progress()
 	defer tell.Done()
 	tell.Say("hashing every entry and body")

@@ -79,8 +79,7 @@ func (t *Tally) Log(log *slog.Logger, asJSON bool, r proxy.Exchange) {
 // exchangeLine is a request for people, the parts that are always there first.
 func exchangeLine(r proxy.Exchange, observed bool) string {
 	s, id := r.Snapshot, r.Session.Session
-	name := library.NamesOf(nil).Short(r.Session) // as "pleat status" has it
-	parts := []string{fmt.Sprint(r.Status), r.Model, name, term.Plural(r.Messages, "message")}
+	parts := []string{fmt.Sprint(r.Status), r.Model, id, term.Plural(r.Messages, "message")}
 	switch {
 	case id != "":
 		parts = append(parts, fmt.Sprintf("%s of %s tokens", term.Short(s.Tokens), term.Short(s.Limits.Window)))

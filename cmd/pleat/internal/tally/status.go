@@ -97,11 +97,11 @@ func (s Status) Entitle(ctx context.Context, st library.Store) {
 	names := library.NamesOf(all)
 	for i := range s.Sessions {
 		r := &s.Sessions[i]
-		r.name = names.Short(r.Key())
+		r.name = names.Of(r.Key())
 		first := r.Key() // of those that share its beginning
 		first.Session, _, _ = strings.Cut(r.Session, "-")
 		if first != r.Key() && slices.ContainsFunc(all, func(s store.SessionInfo) bool { return s.Key == first }) {
-			r.name, r.fork = names.Of(r.Key()), "fork of "+names.Of(first)
+			r.fork = "fork of " + names.Of(first)
 		}
 		if st == nil {
 			continue
