@@ -228,7 +228,7 @@ var imports = map[string][]string{
 		"cmd/pleat/internal/live", "cmd/pleat/internal/models", "cmd/pleat/internal/sessionfile",
 		"cmd/pleat/internal/stores", "cmd/pleat/internal/telemetry", "cmd/pleat/internal/term", "cmd/pleat/internal/dash",
 		"cmd/pleat/internal/clients", "cmd/pleat/internal/doctor", "cmd/pleat/internal/hook", "cmd/pleat/internal/service",
-		"cmd/pleat/internal/tally", "cmd/pleat/internal/webproxy", "fold", "internal/local", "internal/text",
+		"cmd/pleat/internal/tally", "cmd/pleat/internal/webproxy", "fold", "internal/local", "internal/text", "internal/toolargs",
 		"ledger", "ledger/toolcall", "cmd/pleat/internal/library", "cmd/pleat/internal/mcp", "model", "policy", "proxy",
 		"recall", "sessionlog", "store", "tokens", "transcript", "wire/gemini", "internal/bill", "internal/query",
 	},

@@ -2,12 +2,10 @@ package recall
 
 import (
 	"context"
-	"encoding"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/pleat-dev/pleat/internal/fence"
@@ -96,10 +94,10 @@ func (s answerer) unfold(ctx context.Context, a toolargs.Args) (string, error) {
 		return "", errors.New("a handle is needed: stubs, search and ledger name them")
 	}
 	var err error
-	if r.From, r.To, err = parseRange(a.Text("lines")); err != nil {
+	if r.From, r.To, err = toolargs.Range(a.Text("lines")); err != nil {
 		return "", fmt.Errorf("lines: %w", err)
 	}
-	from, to, err := parseRange(a.Text("bytes"))
+	from, to, err := toolargs.Range(a.Text("bytes"))
 	if err != nil {
 		return "", fmt.Errorf("bytes: %w", err)
 	}
@@ -128,29 +126,13 @@ func (s answerer) ledger(_ context.Context, a toolargs.Args) (string, error) {
 		Files: a.Flag("files"), From: a.Number("from"), To: a.Number("to"),
 	}
 	var err error
-	if f.Kinds, err = named[toolcall.CallKind](a.List("kind")); err != nil {
+	if f.Kinds, err = toolargs.Named[toolcall.CallKind](a.List("kind")); err != nil {
 		return "", err
 	}
-	if f.Outcomes, err = named[toolcall.Outcome](a.List("outcome")); err != nil {
+	if f.Outcomes, err = toolargs.Named[toolcall.Outcome](a.List("outcome")); err != nil {
 		return "", err
 	}
 	return s.LedgerText(f, s.budget(ledgerBudget)), nil
-}
-
-// named reads values by their names, in any case.
-func named[T any, P interface {
-	*T
-	encoding.TextUnmarshaler
-}](names []string) ([]T, error) {
-	var out []T
-	for _, name := range names {
-		var v T
-		if err := P(&v).UnmarshalText([]byte(strings.ToLower(name))); err != nil {
-			return nil, err
-		}
-		out = append(out, v)
-	}
-	return out, nil
 }
 
 func (s answerer) note(ctx context.Context, a toolargs.Args) (string, error) {
@@ -235,29 +217,4 @@ func checkArgs(tool string, a toolargs.Args) error {
 		}
 	}
 	return nil
-}
-
-// parseRange reads "120-180", "120-", "-180" and "120", also with ":", "," or ".." in
-// between. An end of 0 is open.
-func parseRange(s string) (from, to int, err error) {
-	s = strings.Trim(strings.TrimSpace(s), "[]()L")
-	if s == "" {
-		return 0, 0, nil
-	}
-	s = strings.NewReplacer("..", "-", ":", "-", ",", "-", "–", "-", " ", "", "L", "").Replace(s)
-	first, last, ranged := strings.Cut(s, "-")
-	if first != "" {
-		if from, err = strconv.Atoi(first); err != nil {
-			return 0, 0, fmt.Errorf("%q is no range: write \"120-180\"", s)
-		}
-	}
-	switch {
-	case !ranged:
-		to = from
-	case last != "":
-		if to, err = strconv.Atoi(last); err != nil || to < from {
-			return 0, 0, fmt.Errorf("%q is no range: write \"120-180\"", s)
-		}
-	}
-	return from, to, nil
 }

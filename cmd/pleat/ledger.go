@@ -12,6 +12,7 @@ import (
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/sessionfile"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
+	"github.com/pleat-dev/pleat/internal/toolargs"
 	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/ledger/toolcall"
 )
@@ -117,32 +118,17 @@ func (l *ledgerFlags) declare(fs *pflag.FlagSet) {
 
 func (l *ledgerFlags) filter() (f ledger.Filter, err error) {
 	f = l.choice
-	f.Kinds, err = named(l.kind, (*toolcall.CallKind).UnmarshalText,
-		"kind %q: want read, create, edit, delete, run, net or other")
-	if err != nil {
-		return f, err
+	names := func(list string) []string { return strings.Fields(strings.ReplaceAll(list, ",", " ")) }
+	if f.Kinds, err = toolargs.Named[toolcall.CallKind](names(l.kind)); err == nil {
+		f.Outcomes, err = toolargs.Named[toolcall.Outcome](names(l.outcome))
 	}
-	f.Outcomes, err = named(l.outcome, (*toolcall.Outcome).UnmarshalText,
-		"outcome %q: want ok, error, running or unanswered")
+	if err != nil {
+		return f, term.UsageError("ledger: " + err.Error())
+	}
 	if l.failed {
 		f.Outcomes = append(f.Outcomes, toolcall.Failed)
 	}
-	return f, err
-}
-
-// named reads names that are separated by commas.
-func named[T any](list string, read func(*T, []byte) error, unknown string) (out []T, err error) {
-	for name := range strings.SplitSeq(list, ",") {
-		if name = strings.TrimSpace(name); name == "" {
-			continue
-		}
-		var v T
-		if read(&v, []byte(name)) != nil {
-			return nil, term.UsageError(fmt.Sprintf("unknown "+unknown, name))
-		}
-		out = append(out, v)
-	}
-	return out, nil
+	return f, nil
 }
 
 // parseTime reads a time, in the local zone unless it names another. An empty text sets nothing.

@@ -18,6 +18,7 @@ import (
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/sessionfile"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
+	"github.com/pleat-dev/pleat/internal/toolargs"
 	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/store"
 )
@@ -151,22 +152,9 @@ func (f *unfoldFlags) check() error {
 	if _, err := regexp.Compile(r.Pattern); err != nil {
 		return fmt.Errorf("--grep: %w", err)
 	}
-	a, b, two := strings.Cut(strings.Replace(f.lines, "-", ":", 1), ":")
-	if !two {
-		b = a // one line
-	}
-	var err1, err2 error
-	if a != "" {
-		r.From, err1 = strconv.Atoi(a)
-	}
-	if b != "" {
-		r.To, err2 = strconv.Atoi(b)
-	}
-	switch {
-	case err1 != nil || err2 != nil:
-		return fmt.Errorf("--lines %s: want A:B with numbers", f.lines)
-	case a != "" && r.From < 1 || b != "" && r.To < max(r.From, 1):
-		return fmt.Errorf("--lines %s: lines count from 1, and A must not be greater than B", f.lines)
+	var err error
+	if r.From, r.To, err = toolargs.Range(f.lines); err != nil || strings.HasPrefix(f.lines, "0") {
+		return fmt.Errorf("--lines %s: want A:B with numbers; lines count from 1, and A must not be greater than B", f.lines)
 	}
 	return nil
 }

@@ -3,6 +3,7 @@
 package toolargs
 
 import (
+	"encoding"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -78,4 +79,45 @@ func (a Args) Number(name string) int {
 func (a Args) Flag(name string) bool {
 	on, _ := strconv.ParseBool(strings.ToLower(a.Text(name)))
 	return on
+}
+
+// Range reads "120-180", "120-", "-180" and "120", also with ":", "," or ".." in
+// between. An end of 0 is open.
+func Range(s string) (from, to int, err error) {
+	s = strings.Trim(strings.TrimSpace(s), "[]()L")
+	if s == "" {
+		return 0, 0, nil
+	}
+	s = strings.NewReplacer("..", "-", ":", "-", ",", "-", "–", "-", " ", "", "L", "").Replace(s)
+	first, last, ranged := strings.Cut(s, "-")
+	if first != "" {
+		if from, err = strconv.Atoi(first); err != nil {
+			return 0, 0, fmt.Errorf("%q is no range: write \"120-180\"", s)
+		}
+	}
+	switch {
+	case !ranged:
+		to = from
+	case last != "":
+		if to, err = strconv.Atoi(last); err != nil || to < from {
+			return 0, 0, fmt.Errorf("%q is no range: write \"120-180\"", s)
+		}
+	}
+	return from, to, nil
+}
+
+// Named reads values by their names, in any case.
+func Named[T any, P interface {
+	*T
+	encoding.TextUnmarshaler
+}](names []string) ([]T, error) {
+	var out []T
+	for _, name := range names {
+		var v T
+		if err := P(&v).UnmarshalText([]byte(strings.ToLower(name))); err != nil {
+			return nil, err
+		}
+		out = append(out, v)
+	}
+	return out, nil
 }
