@@ -99,16 +99,11 @@ func settingsFiles(p *term.Console, root *cobra.Command) (out []settingsFile, er
 // nearest finds a file in this folder or the nearest above it; "" if there is none.
 func nearest(name string) string {
 	dir, err := os.Getwd()
-	for err == nil {
+	for last := ""; err == nil && dir != last; last, dir = dir, filepath.Dir(dir) {
 		path := filepath.Join(dir, name)
 		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
 			return path
 		}
-		up := filepath.Dir(dir)
-		if up == dir {
-			break
-		}
-		dir = up
 	}
 	return ""
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -116,21 +117,18 @@ func (s *spendJSON) add(r library.Spent) {
 }
 
 // spending adds up requests by name.
-type spending map[string]*spendJSON
+type spending map[string]spendJSON
 
 func (s spending) add(name string, r library.Spent) {
-	if s[name] == nil {
-		s[name] = &spendJSON{Name: name}
-	}
-	s[name].add(r)
+	row := s[name]
+	row.Name = name
+	row.add(r)
+	s[name] = row
 }
 
 // list is in order of spending.
 func (s spending) list() []spendJSON {
-	out := []spendJSON{}
-	for _, x := range s {
-		out = append(out, *x)
-	}
+	out := slices.AppendSeq([]spendJSON{}, maps.Values(s))
 	slices.SortFunc(out, func(a, b spendJSON) int {
 		return cmp.Or(cmp.Compare(b.USD, a.USD), cmp.Compare(b.Requests, a.Requests), strings.Compare(a.Name, b.Name))
 	})

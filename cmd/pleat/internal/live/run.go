@@ -35,7 +35,7 @@ type Flags struct {
 	window  term.TokenCount
 
 	dir, system, skills  string
-	roots, allow         []string
+	roots, allow, deny   []string
 	yes, secrets, asJSON bool
 	noRecall, orCode     bool
 	verbose              bool
@@ -58,6 +58,8 @@ func Declare(fs *pflag.FlagSet) *Flags {
 	fs.StringVar(&f.system, "system", "", "take the system prompt from `FILE`")
 	fs.StringVar(&f.skills, "skills", "", "a `FOLDER` of skills: folders with a SKILL.md each")
 	fs.StringArrayVar(&f.allow, "allow", nil, "allow calls that match `RULE`, such as 'bash(git status*)'; repeatable")
+	fs.StringArrayVar(&f.deny, "deny", nil, "refused: there are no rules that deny") // as a setting too
+	_ = fs.MarkHidden("deny")
 	fs.BoolVar(&f.yes, "yes", false, "allow everything without asking")
 	fs.BoolVar(&f.secrets, "no-redact", false, "leave keys and tokens in tool output as they are")
 	fs.BoolVar(&f.noRecall, "no-recall", false, "give the model no recall tools")
@@ -176,6 +178,10 @@ func (r *running) setup(ctx context.Context) error {
 	var err error
 	if r.o.Session.Policy, err = sessionfile.LoadPolicy(f.policy); err != nil {
 		return err
+	}
+	if len(f.deny) > 0 {
+		return term.UsageError("deny: there are no rules that deny; what no --allow names is asked about, " +
+			"and a command that --before-tool names can deny a call")
 	}
 	r.rules = agent.Rules{Allow: f.allow}
 	if err := r.rules.Check(); err != nil {

@@ -175,13 +175,14 @@ func (r *runScreen) call(c *agent.Call) term.Styled {
 
 // result says how a call ended. If its own line is not the one above, it names the call.
 func (r *runScreen) result(c *agent.Call, res *agent.CallResult) term.Styled {
-	text := strings.TrimRight(res.Text, "\n")
+	text := strings.TrimRight(res.Text, "\n ")
 	of := ""
 	if r.last == nil || r.last.ID != c.ID {
 		of = term.Clip(strings.TrimSpace(c.Name+" "+term.OneLine(c.Subject)), r.s.Width/2) + ": "
 	}
 	if res.Error {
-		return r.s.Style("31", term.Clip("  ✗ "+of+lastLine(text), r.s.Width-2))
+		last := text[strings.LastIndexByte(text, '\n')+1:]
+		return r.s.Style("31", term.Clip("  ✗ "+of+term.OneLine(last), r.s.Width-2))
 	}
 	lines := strings.Count(text, "\n") + 1
 	note := term.Clip("  ✓ "+of+term.OneLine(text), r.s.Width-2)
@@ -193,11 +194,6 @@ func (r *runScreen) result(c *agent.Call, res *agent.CallResult) term.Styled {
 		note += ", exact"
 	}
 	return r.s.Dim(note)
-}
-
-func lastLine(text string) string {
-	lines := strings.Split(strings.TrimSpace(text), "\n")
-	return term.OneLine(lines[len(lines)-1])
 }
 
 // fold describes one fold: what, how much, and how to get it back.
