@@ -143,7 +143,7 @@ func parseTime(text string, at *time.Time) error {
 			return nil
 		}
 	}
-	return term.UsageError(fmt.Sprintf("%q is no time: want 2006-01-02, 2006-01-02T15:04 or a time as in RFC 3339",
+	return term.UsageError(fmt.Sprintf("%q is not a time: want 2006-01-02, 2006-01-02T15:04 or a time as in RFC 3339",
 		text))
 }
 

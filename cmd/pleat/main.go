@@ -68,9 +68,9 @@ func execute(ctx context.Context, p *term.Console, args []string) int {
 }
 
 const about = `pleat keeps an LLM agent inside its context window and never loses a byte of what it folds
-away. It reads the sessions that agents keep on disk, folds them to a budget, finds anything in
-them and gives it back exactly; it runs an agent of its own, and stands between others and
-their provider.`
+away. It reads the sessions that agents keep on disk, folds them to a budget, searches them and
+gives any part back exactly. It is also an agent, and a proxy between other agents and their
+provider.`
 
 // root is the program with all its commands, in the order in which help lists them.
 func root(p *term.Console) *cobra.Command {

@@ -124,7 +124,7 @@ func drawDemo(t *testing.T) string {
 // readers answered from them.
 func drawProof(t *testing.T) string {
 	var proof struct {
-		Tokens    struct{ History, Summary, Page int }
+		Tokens    struct{ History, Summary, Page, Recalls int }
 		Commands  int
 		Questions []struct {
 			Question string
@@ -157,6 +157,8 @@ func drawProof(t *testing.T) string {
 	p := &picture{}
 	p.y = p.wrapped(left, 8, 13, 62, 2, bright+` font-weight="bold"`, fmt.Sprintf(
 		"One session of %s tokens, kept in %s", term.Thousands(proof.Tokens.History), term.Thousands(proof.Tokens.Summary)))
+	p.y = p.wrapped(left, p.y, 11, 74, 1, grey, fmt.Sprintf(
+		"○ ◐ ● 0, 1, 2 points; right: the page alone, with recalls (%s tokens)", term.Thousands(proof.Tokens.Recalls)))
 	column := func(x, y int, title, points, text string) {
 		p.line(x, y+20, 11, blue+` font-weight="bold"`, title)
 		p.line(x, y+36, 11, bright, points)
@@ -171,8 +173,8 @@ func drawProof(t *testing.T) string {
 	all := 2 * len(proof.Questions)
 	column(left, p.y, "Claude Code's own summary", fmt.Sprintf("%d of %d points", points["summary"], all),
 		excerpt("summary.txt", "2. Key Technical Concepts"))
-	column(right, p.y, "pleat's page, without a model", fmt.Sprintf("%d of %d alone, %d with %d recalls",
-		points["page"], all, points["recall"], proof.Commands), excerpt("page.txt", "## What the user said"))
+	column(right, p.y, "pleat's page, without a model", fmt.Sprintf("%d of %d; with %d recalls %d",
+		points["page"], all, proof.Commands, points["recall"]), excerpt("page.txt", "## What the user said"))
 	p.y += 40 + 14*12 + 8
 	for i, q := range proof.Questions {
 		top := p.wrapped(left, p.y+6, 11, 74, 3, bright+` font-weight="bold"`, fmt.Sprintf("%d. %s", i+1, q.Question))

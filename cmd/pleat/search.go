@@ -29,11 +29,11 @@ func searchCommand(p *term.Console) *cobra.Command {
 		Long: `Looks for the words of QUERY in everything that was said and done: in the sessions that "pleat
 sessions" lists and in those of the store, with most of the words first; with --in in one session
 file, with --session in one stored session, with --store in that store alone. Where sessions have
-all the words, those with only some are counted; --any shows them. An index beside the store has
-what all sessions say; it is made by the first search and kept up to date by each, unless
+all the words, those with only some are counted; --any shows them. The first search
+builds an index of all sessions next to the store, and each brings it up to date, unless
 --index=false. Names are found by their parts ("upload limit" finds uploadLimit), and words in
-double quotes next to each other. In the store, a word that nothing has is taken for one that differs by a letter. These
-narrow a search:
+double quotes next to each other. In the store, a word without a match
+also matches words one letter off. These narrow a search:
 
   file:PATH    calls that touched the file, directory or pattern, and their results
   tool:NAME    calls of the tool, and their results

@@ -22,7 +22,7 @@ func setupCommand(p *term.Console) *cobra.Command {
 		Short: "configure an agent to use the proxy, or to run pleat inside; --undo reverts",
 		Long: `Writes the address of the proxy into the configuration of AGENT, which then sends its requests
 through "pleat proxy". Setup shows the change and asks; without a terminal it needs --yes. The
-rest of the file stays byte for byte. --undo takes the change back, without AGENT all changes.
+rest of the file stays byte for byte. --undo reverts the change, or all changes if no AGENT is given.
 
 The proxy must run from then on: setup offers to start it, as "pleat proxy start" does. If no
 proxy answers, nothing is written, unless --later says so. "pleat wrap AGENT" needs no setup.

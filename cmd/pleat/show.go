@@ -18,9 +18,9 @@ func showCommand(p *term.Console) *cobra.Command {
 		Short: "show what fills a session",
 		Long: `Reads the body of a request, or a session file ("-" is standard input) of
 ` + sessionfile.Agents + `
-The content tells the format. In place of a file, the name of a session
-will do that "pleat sessions" or "pleat store list" has, or last: the newest of both,
-of rehearsals only if there is nothing else.
+The format is detected from the content. Instead of a file, name a session that "pleat
+sessions" or "pleat store list" lists, or last: the newest of both, a rehearsal only if there
+is nothing else.
 Shows messages, rounds and calls, tokens by kind and by tool, the largest blocks, where the
 agent compacted its context, and how full the window was over time.
 

@@ -50,9 +50,8 @@ file. Sessions that share the beginning of a conversation share its handles. If 
 different content under a handle, --session must name one.
 
 The output is the bytes alone, so that it can be piped and compared. The input of a tool call
-comes as the command, the diff or the file that it is; --exact leaves it as it was made, which
-are the bytes whose sha256 and size "compact --json" names, and --raw gives the JSON of the
-wire. With --grep, only the part around the match is shown of lines longer than 1,000 bytes.`,
+comes as the command, the diff or the file that it is. --exact prints the original bytes, with
+the sha256 and size in "compact --json"; --raw prints the JSON of the wire. With --grep, only the part around the match is shown of lines longer than 1,000 bytes.`,
 		Example: `# the original of a stub that says unfold("t3nk5x0b")
 pleat unfold t3nk5x0b
 # a part of it
@@ -73,7 +72,7 @@ pleat unfold path:src/limit.go --session work --diff`,
 	fs.StringVar(&f.req.Pattern, "grep", "", "only lines that match the regular expression `RE`")
 	fs.IntVar(&f.req.Around, "around", 0, "with --grep: also `N` lines before and after each")
 	fs.BoolVar(&f.req.Raw, "raw", false, "the JSON of the wire it came from, or its neutral form, instead of the text")
-	fs.BoolVar(&f.req.Exact, "exact", false, "the bytes that the sha256 of a fold is of: the input of calls as it was made")
+	fs.BoolVar(&f.req.Exact, "exact", false, "the original bytes, from which the sha256 of a fold is computed")
 	fs.BoolVar(&f.numbered, "numbered", false, "with a heading that says what it is, and line numbers")
 	fs.BoolVar(&f.req.Diff, "diff", false, "of a file: what the session changed in it, up to @CALL")
 	fs.BoolVar(&f.json, "json", false, "print JSON")

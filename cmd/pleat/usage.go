@@ -29,8 +29,8 @@ session; Claude Code now keeps them in files of their own, which are not read. A
 several files have counts once. Some versions of Claude Code record too little output.
 
 If the store has the bill of a proxy, the end says what its clients spent, and about what
-the same requests would have cost without pleat; and so what "pleat run" spent, which leaves no
-files. The tables have neither. --saved replays every session under the
+the same requests would have cost without pleat. The same goes for "pleat run", which leaves
+no session files. Neither is in the tables. --saved replays every session under the
 proxy's policy, and compares what that would have cost with what the agents sent, with no
 compaction at all, and with what Claude Code, Codex and opencode compact by themselves in that
 window, as "pleat bench" simulates it; it takes a while.`,

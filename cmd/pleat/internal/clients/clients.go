@@ -85,7 +85,7 @@ var All = []Client{
 	},
 	{
 		Name: "copilot", Title: "Copilot CLI",
-		Hint: "it has no setting for it: with a key of your own, export COPILOT_PROVIDER_BASE_URL=$URL/v1 " +
+		Hint: "no setting for this; with a key of your own, export COPILOT_PROVIDER_BASE_URL=$URL/v1 " +
 			"(without /v1 if COPILOT_PROVIDER_TYPE is anthropic); requests of a Copilot plan go to GitHub",
 	},
 	{

@@ -267,7 +267,7 @@ func (d *doctor) examineAgents(running bool) {
 	if len(here) > 0 {
 		d.ok("agents", "found "+strings.Join(here, ", "))
 	} else if len(away) == 0 {
-		d.note("agents", "none of those that pleat knows is on the PATH; \"pleat setup\" lists them")
+		d.note("agents", "no agent that pleat knows is on the PATH; \"pleat setup\" lists them")
 	}
 	if len(away) > 0 {
 		d.note("agents", "set up, but not on the PATH here: "+strings.Join(away, ", "))

@@ -162,7 +162,7 @@ func (s *Service) Stop(ctx context.Context) error {
 	}
 	switch _, err := s.own(); {
 	case errors.Is(err, fs.ErrNotExist):
-		return errors.New("the proxy is no service here: end it where it was started")
+		return errors.New("the proxy does not run as a service; stop it where you started it")
 	case err != nil:
 		return fmt.Errorf("stop the proxy: %w", err)
 	}

@@ -126,7 +126,7 @@ func (p *Console) Confirm(ctx context.Context, yes bool, question string) error 
 		_, ok = terminalFile(stdin)
 	}
 	if !ok {
-		return errors.New("there is no terminal to ask on (use --yes to do it without asking)")
+		return errors.New("nothing was changed: there is no terminal to ask on (use --yes to do it without asking)")
 	}
 	a, err := p.Ask(ctx, question+" [y/N]")
 	if a = strings.ToLower(a); err == nil && a != "y" && a != "yes" {
