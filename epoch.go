@@ -22,13 +22,7 @@ import (
 // be empty, says what matters most. It returns the plan that was carried out, which counts in pleat's own
 // tokens; an empty one means that nothing could be folded.
 func (s *Session) Compact(ctx context.Context, focus string) (*fold.Plan, error) {
-	if err := s.wait(ctx); err != nil {
-		return nil, err
-	}
-	defer s.mu.Unlock()
-	o := s.planOptionsLocked()
-	o.Trigger, o.Focus = fold.TriggerAsked, focus
-	p, err := s.epochLocked(ctx, o, false)
+	p, err := s.asked(ctx, focus, nil)
 	if err != nil {
 		return nil, fmt.Errorf("compact session %s: %w", s.Key(), err)
 	}
@@ -46,17 +40,22 @@ func (s *Session) Pull(ctx context.Context, levers ...fold.Lever) (*fold.Plan, e
 	if err := steps.Check(lever.All()...); err != nil {
 		return nil, fmt.Errorf("pull levers in session %s: %w", s.Key(), err)
 	}
-	if err := s.wait(ctx); err != nil {
-		return nil, err
-	}
-	defer s.mu.Unlock()
-	o := s.planOptionsLocked()
-	o.Trigger, o.Steps = fold.TriggerAsked, steps
-	p, err := s.epochLocked(ctx, o, false)
+	p, err := s.asked(ctx, "", steps)
 	if err != nil {
 		return nil, fmt.Errorf("pull %s in session %s: %w", strings.Join(steps.Names(), ", "), s.Key(), err)
 	}
 	return p, nil
+}
+
+// asked opens an epoch that somebody asked for, with these steps; nil: the policy's.
+func (s *Session) asked(ctx context.Context, focus string, steps fold.Steps) (p *fold.Plan, err error) {
+	err = s.locked(ctx, func() error {
+		o := s.planOptionsLocked()
+		o.Trigger, o.Focus, o.Steps = fold.TriggerAsked, focus, steps
+		p, err = s.epochLocked(ctx, o, false)
+		return err
+	})
+	return p, err
 }
 
 // epochLocked plans, checks, stores and applies. An empty plan opens nothing, nor, where its view must

@@ -18,11 +18,7 @@ import (
 // view shows it unless the conversation does. Pinning it again moves it to the end of
 // [Session.Pins]. If all pins would take more than a quarter of what may be sent, it is refused.
 func (s *Session) Pin(ctx context.Context, text string) error {
-	if err := s.wait(ctx); err != nil {
-		return err
-	}
-	defer s.mu.Unlock()
-	return s.pinLocked(ctx, text)
+	return s.locked(ctx, func() error { return s.pinLocked(ctx, text) })
 }
 
 func (s *Session) pinLocked(ctx context.Context, text string) error {

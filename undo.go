@@ -13,11 +13,7 @@ import (
 // It returns [ErrCannotFit] if that would be too large to send. A pin that the epoch showed is shown
 // again by the next one.
 func (s *Session) Undo(ctx context.Context) error {
-	if err := s.wait(ctx); err != nil {
-		return err
-	}
-	defer s.mu.Unlock()
-	return s.undoLocked(ctx, s.meter.Most())
+	return s.locked(ctx, func() error { return s.undoLocked(ctx, s.meter.Most()) })
 }
 
 // UndoAll takes back every epoch, whatever the budget, so that a session can be folded

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -171,20 +172,21 @@ const (
 )
 
 // String returns "green", "yellow" or "red".
-func (s State) String() string { return [...]string{"green", "yellow", "red"}[min(s, Red)] }
+func (s State) String() string { return stateNames[min(s, Red)] }
+
+var stateNames = []string{"green", "yellow", "red"}
 
 // MarshalText writes the state's name.
 func (s State) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // UnmarshalText reads what MarshalText wrote.
 func (s *State) UnmarshalText(text []byte) error {
-	for _, state := range []State{Green, Yellow, Red} {
-		if state.String() == string(text) {
-			*s = state
-			return nil
-		}
+	i := slices.Index(stateNames, string(text))
+	if i < 0 {
+		return fmt.Errorf("parse state %q: want green, yellow or red", text)
 	}
-	return fmt.Errorf("parse state %q: want green, yellow or red", text)
+	*s = State(i)
+	return nil
 }
 
 // State returns how full a window with these limits is.

@@ -97,37 +97,23 @@ type Counts struct {
 }
 
 // Counts sums up the calls that the filter chooses.
-func (l *Ledger) Counts(f Filter) Counts {
-	var t tally
-	for i := range l.Entries {
-		if e := &l.Entries[i]; f.Matches(e) {
-			t.add(e)
+func (l *Ledger) Counts(f Filter) Counts { return countsOf(l.Select(f)) }
+
+func countsOf(entries []Entry) Counts {
+	c := Counts{Calls: len(entries)}
+	tools, kinds, outcomes := make(map[string]int), make(map[string]int), make(map[string]int)
+	for i := range entries {
+		e := &entries[i]
+		c.Bytes += e.Bytes
+		if e.SupersededBy > 0 {
+			c.Superseded++
 		}
+		tools[e.Tool]++
+		kinds[e.Kind.String()]++
+		outcomes[e.Outcome.String()]++
 	}
-	return t.counts()
-}
-
-type tally struct {
-	calls, superseded, bytes int
-	tools, kinds, outcomes   map[string]int
-}
-
-func (t *tally) add(e *Entry) {
-	if t.tools == nil {
-		t.tools, t.kinds, t.outcomes = make(map[string]int), make(map[string]int), make(map[string]int)
-	}
-	t.calls++
-	t.bytes += e.Bytes
-	if e.SupersededBy > 0 {
-		t.superseded++
-	}
-	t.tools[e.Tool]++
-	t.kinds[e.Kind.String()]++
-	t.outcomes[e.Outcome.String()]++
-}
-
-func (t *tally) counts() Counts {
-	return Counts{t.calls, t.superseded, t.bytes, byFrequency(t.tools), byFrequency(t.kinds), byFrequency(t.outcomes)}
+	c.Tools, c.Kinds, c.Outcomes = byFrequency(tools), byFrequency(kinds), byFrequency(outcomes)
+	return c
 }
 
 func byFrequency(counts map[string]int) []NameCount {

@@ -45,13 +45,11 @@ func (l *Ledger) Record(upTo int, brief bool) *Record {
 	w := &Record{
 		brief: brief, entries: l.Entries[max(n-Recent, 0):n], older: max(n-Recent, 0), looked: unlimited,
 	}
-	var calls tally
 	var files trail
 	for i := range n {
-		calls.add(&l.Entries[i])
 		files.add(&l.Entries[i])
 	}
-	w.counts = calls.counts()
+	w.counts = countsOf(l.Entries[:n])
 	w.changed, w.read = files.states()
 	slices.SortStableFunc(w.read, func(a, b PathState) int { return a.Last - b.Last })
 	at := map[string]int{}

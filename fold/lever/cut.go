@@ -3,7 +3,6 @@ package lever
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/jsonspan"
@@ -82,12 +81,10 @@ func shortInput(input string, limit int, count func(string) int, mark func(cut i
 		}
 		edits = append(edits, jsonspan.Edit{Span: span, With: jsonspan.AppendQuote(nil, short)})
 	}
-	if c.End() != nil {
-		return `{"folded":` + string(jsonspan.AppendQuote(nil, mark(len(input)))) + `}`
+	if c.End() == nil {
+		if out, err := jsonspan.Splice(data, edits); err == nil && count(string(out)) <= 2*limit {
+			return string(out)
+		}
 	}
-	out, err := jsonspan.Splice(data, edits)
-	if err != nil || count(string(out)) > 2*limit {
-		return `{"folded":` + string(jsonspan.AppendQuote(nil, mark(len(input)))) + `}`
-	}
-	return strings.Clone(string(out))
+	return `{"folded":` + string(jsonspan.AppendQuote(nil, mark(len(input)))) + `}`
 }

@@ -106,7 +106,7 @@ type pickedLine struct {
 func (w *changeWriter) pick(room int) []pickedLine {
 	var picked []pickedLine
 	left, share := float32(room), float32(room)/8
-	covered := w.in.toldNames()
+	covered := namesIn(w.in.told) // a model's digest tells these
 	for {
 		f := w.richest(share)
 		if f == nil {
@@ -166,10 +166,10 @@ func (f *shownChange) sink() {
 	}
 }
 
-// toldNames has the names that a model's digest tells.
-func (in *input) toldNames() map[uint64]bool {
+// namesIn has the names in a text.
+func namesIn(txt string) map[uint64]bool {
 	names := make(map[uint64]bool)
-	for _, a := range text.AppendAnchors(nil, in.told) {
+	for _, a := range text.AppendAnchors(nil, txt) {
 		names[a.Hash] = true
 	}
 	return names

@@ -32,7 +32,7 @@ type picker struct {
 
 func newPicker(in *input) *picker {
 	p := &picker{
-		pool: in.candidates(), in: in, share: 1000, told: make(map[uint64]bool), seen: make(map[uint64]bool),
+		pool: in.candidates(), in: in, share: 1000, told: namesIn(in.named), seen: make(map[uint64]bool),
 	}
 	p.picked, p.taken, p.open = make([]bool, len(p.list)), make([]float32, len(p.srcs)), make([]bool, len(p.groups))
 	for _, text := range in.elsewhere {
@@ -40,9 +40,6 @@ func newPicker(in *input) *picker {
 	}
 	for text := range in.tail() {
 		p.saw(text)
-	}
-	for _, a := range text.AppendAnchors(nil, in.named) {
-		p.told[a.Hash] = true
 	}
 	_, words := text.CueScore(in.told, nil)
 	for _, h := range words {

@@ -22,7 +22,7 @@ func (in *input) narrate(room int) (said, lines string) {
 		proseTitle = "## Findings, decisions, results (verbatim excerpts)\n"
 	}
 	p := newPicker(in)
-	w := newLineWriter(p)
+	w := &lineWriter{p: p, shown: make(map[[2]int]bool), count: in.count, root: p.root}
 	where := ")\n"
 	if w.root != "" {
 		where = ", paths under " + w.root + ")\n"
@@ -60,10 +60,6 @@ type lineWriter struct {
 	shown map[[2]int]bool // units that were counted: source, unit
 	count func(string) int
 	root  string // directory that all files of the sources are in; not repeated
-}
-
-func newLineWriter(p *picker) *lineWriter {
-	return &lineWriter{p: p, shown: make(map[[2]int]bool), count: p.in.count, root: p.root}
 }
 
 // commonRoot returns the directory that all files are in, with its slash; empty if that is
