@@ -20,18 +20,6 @@ func isRecallTool(name string) bool {
 	return name == recall.ToolUnfold || name == recall.ToolSearch || name == recall.ToolLedger
 }
 
-// isHead reports whether message i belongs to the system prompt, which the model has before
-// it anyway: it is of the client that began the session, and another one with the same
-// first words may have continued it.
-func (f *Finder) isHead(i int) bool {
-	for _, m := range f.Facts()[:i+1] {
-		if m.Role != transcript.RoleSystem && m.Role != transcript.RoleDeveloper {
-			return false
-		}
-	}
-	return true
-}
-
 // isEcho reports whether a block is a call of a recall tool or its answer, which only repeats
 // what was said before.
 func (f *Finder) isEcho(bf *transcript.BlockFacts) bool {

@@ -80,11 +80,11 @@ func (x *searcher) candidates() int {
 // newest shows the beginnings of the newest blocks that a query without words admits.
 func (x *searcher) newest() []foundPlace {
 	var list []candidate
-	for i := len(x.s.Facts()) - 1; i >= 0 && len(list) < mostPlaces; i-- {
+	for i := len(x.s.Facts()) - 1; i >= x.s.Facts().Prompt() && len(list) < mostPlaces; i-- {
 		for b := range x.s.Facts()[i].Blocks {
 			bf, ref := &x.s.Facts()[i].Blocks[b], transcript.BlockRef{Message: i, Block: b}
 			asks := bf.Kind == transcript.KindToolCall && x.Narrow.Tool != "" // its result tells more
-			if asks || bf.Handle == 0 || x.s.isHead(i) || !x.s.admits(&x.Narrow, ref, bf) {
+			if asks || bf.Handle == 0 || !x.s.admits(&x.Narrow, ref, bf) {
 				continue
 			}
 			of := x.block(ref)
@@ -122,8 +122,10 @@ func (x *searcher) nearIfNone(ctx context.Context) (string, error) {
 
 // split finds the blocks that a window covers.
 func (x *searcher) split(h store.Hit) []candidate {
+	// The model has the system prompt before it anyway: it is of the client that began the session, and
+	// another one with the same first words may have continued it.
 	i, ok := x.s.MessageAt(h.Seq)
-	if !ok || x.s.isHead(i) {
+	if !ok || i < x.s.Facts().Prompt() {
 		return nil
 	}
 	if x.Narrows() && !x.admitsAny(i) {

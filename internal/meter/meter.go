@@ -42,26 +42,13 @@ func (m *Meter) SetBudget(b fold.Budget, given int) {
 func (m *Meter) Window() int { return int(m.budget.Window) }
 
 // Reported is what the provider would report for a prompt of n tokens by pleat's own count.
-func (m *Meter) Reported(n int) tokens.Reported {
-	if m.line.Samples() == 0 {
-		return tokens.Reported(n)
-	}
-	return m.line.Correct(n)
-}
+func (m *Meter) Reported(n int) tokens.Reported { return m.line.Correct(n) }
 
 // own is the reverse of Reported.
-func (m *Meter) own(n tokens.Reported) int {
-	if m.line.Samples() == 0 {
-		return int(n)
-	}
-	return m.line.Estimate(n)
-}
+func (m *Meter) own(n tokens.Reported) int { return m.line.Estimate(n) }
 
 func (m *Meter) ownLevels(l fold.Levels[tokens.Reported]) fold.Limits {
 	return fold.Convert(l, func(n tokens.Reported) int {
-		if m.line.Samples() == 0 {
-			return int(n)
-		}
 		return max(m.own(n), int(n)/8, 1) // less is no estimate, but a false report
 	})
 }
