@@ -2,6 +2,7 @@ package anthropic
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -66,11 +67,7 @@ func (r *recorder) event(raw, data []byte) {
 		r.stream.Fail(fmt.Errorf("event %q: %w", sse.Type(raw), err))
 		return
 	}
-	typ := v.Get("type").Text()
-	if typ == "" {
-		typ = sse.Type(raw)
-	}
-	switch typ {
+	switch cmp.Or(v.Get("type").Text(), sse.Type(raw)) {
 	case "message_start":
 		r.start(v.Get("message"))
 	case "content_block_start":
@@ -82,9 +79,7 @@ func (r *recorder) event(raw, data []byte) {
 			b.stopped = true
 		}
 	case "message_delta":
-		if word := v.Get("delta", "stop_reason"); word != nil {
-			r.reply.StopRaw = word.Text()
-		}
+		r.reply.StopRaw = cmp.Or(v.Get("delta", "stop_reason").Text(), r.reply.StopRaw)
 		r.meter.merge(v.Get("usage"))
 	case "message_stop":
 		r.done = true
@@ -94,15 +89,9 @@ func (r *recorder) event(raw, data []byte) {
 }
 
 func (r *recorder) start(message jsonspan.Value) {
-	if id := message.Get("id"); id != nil && r.reply.ID == "" {
-		r.reply.ID = id.Text()
-	}
-	if model := message.Get("model"); model != nil {
-		r.reply.Model = model.Text()
-	}
-	if word := message.Get("stop_reason"); word != nil {
-		r.reply.StopRaw = word.Text()
-	}
+	r.reply.ID = cmp.Or(r.reply.ID, message.Get("id").Text())
+	r.reply.Model = cmp.Or(message.Get("model").Text(), r.reply.Model)
+	r.reply.StopRaw = cmp.Or(message.Get("stop_reason").Text(), r.reply.StopRaw)
 	r.meter.merge(message.Get("usage"))
 }
 

@@ -77,28 +77,19 @@ func chatStop(finish string, m transcript.Message, refused bool) model.StopReaso
 
 // usage reads what a request cost, in the words of either format.
 func usage(v jsonspan.Value) (model.Usage, bool) {
-	var prompt, cached, written, hit, output, reasoning int
-	for name, v := range v.Fields() {
-		switch name {
-		case "prompt_tokens", "input_tokens":
-			prompt = v.Int()
-		case "completion_tokens", "output_tokens":
-			output = v.Int()
-		case "prompt_cache_hit_tokens": // DeepSeek
-			hit = v.Int()
-		case "prompt_tokens_details", "input_tokens_details":
-			cached, written = v.Get("cached_tokens").Int(), v.Get("cache_write_tokens").Int()
-		case "completion_tokens_details", "output_tokens_details":
-			reasoning = v.Get("reasoning_tokens").Int()
-		}
+	count := func(chat, responses string, path ...any) int {
+		at := func(name string) []any { return append([]any{name}, path...) }
+		return cmp.Or(v.Get(at(chat)...).Int(), v.Get(at(responses)...).Int())
 	}
-	cached = cmp.Or(cached, hit)
+	cached := cmp.Or(count("prompt_tokens_details", "input_tokens_details", "cached_tokens"),
+		v.Get("prompt_cache_hit_tokens").Int()) // DeepSeek
+	written := count("prompt_tokens_details", "input_tokens_details", "cache_write_tokens")
 	return model.Usage{
-		Input:      max(prompt-cached-written, 0),
+		Input:      max(count("prompt_tokens", "input_tokens")-cached-written, 0),
 		CacheRead:  cached,
 		CacheWrite: written,
-		Output:     output,
-		Reasoning:  reasoning,
+		Output:     count("completion_tokens", "output_tokens"),
+		Reasoning:  count("completion_tokens_details", "output_tokens_details", "reasoning_tokens"),
 	}, v.Kind() == jsonspan.Object
 }
 

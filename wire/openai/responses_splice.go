@@ -32,16 +32,16 @@ func (r *ResponsesRequest) Splice(v transcript.View, tools ...model.Tool) ([]byt
 	if !v.IsWhole(len(r.Messages)) && !r.isString && r.body.Array.IsZero() {
 		return nil, fmt.Errorf("splice responses request: there is no input: %w", transcript.ErrBadView)
 	}
-	body, view := r.prepare(v)
+	view, more := r.prepare(v)
 	enc := itemEncoder{}
-	out, err := body.Splice(view, wire.Made{Encode: func(m transcript.Message) ([]byte, error) {
+	out, err := r.body.Splice(view, wire.Made{Encode: func(m transcript.Message) ([]byte, error) {
 		if enc.calls == nil {
 			r.callTypes(&enc)
 		}
 		enc.out = nil
 		err := enc.message(m)
 		return joined(enc.out, err)
-	}}, r.moreTools(tools, (*writer).responsesTool)...)
+	}}, append(more, r.moreTools(tools, (*writer).responsesTool)...)...)
 	if err != nil {
 		return nil, fmt.Errorf("splice responses request: %w", err)
 	}
@@ -67,46 +67,51 @@ func (r *ResponsesRequest) callTypes(e *itemEncoder) {
 	}
 }
 
-// prepare adapts a view: texts for items that want more than a string get their form,
-// and items whose reasoning is left out lose their ids.
-func (r *ResponsesRequest) prepare(v transcript.View) (*wire.Body, transcript.View) {
+// prepare adapts a view: texts for items that want more than a string get their form. The edits take
+// away the ids of items whose reasoning is left out.
+func (r *ResponsesRequest) prepare(v transcript.View) (_ transcript.View, more []jsonspan.Edit) {
 	lost := r.orphaned(v)
-	body, copied := &r.body, false
+	v.Messages = slices.Clone(v.Messages)
 	for i, m := range v.Messages {
 		if m.Source < 0 || m.Source >= len(r.items) {
 			continue
 		}
 		note := r.items[m.Source]
-		wraps := note.form != formString && len(m.Edits) > 0
-		drops := lost[m.Source] && note.id != "" && canLoseID(note.typ)
-		if !wraps && !drops {
-			continue
-		}
-		if !copied {
-			copied = true
-			v.Messages = slices.Clone(v.Messages)
-		}
-		edits := slices.Clone(m.Edits)
-		if wraps {
-			for k := range edits {
-				edits[k].Text = note.wrap(edits[k].Text)
+		if note.form != formString {
+			v.Messages[i].Edits = slices.Clone(m.Edits)
+			for k, e := range m.Edits {
+				v.Messages[i].Edits[k].Text = note.wrap(e.Text)
 			}
 		}
-		if drops && fits(edits, body.Elements[m.Source]) {
-			if body == &r.body {
-				body = &wire.Body{Data: r.body.Data, Array: r.body.Array, Elements: slices.Clone(r.body.Elements)}
-			}
-			edits = anonymous(body, m.Source, edits)
+		if lost[m.Source] && note.id != "" && canLoseID(note.typ) {
+			more = append(more, r.withoutID(m.Source)...)
 		}
-		v.Messages[i].Edits = edits
 	}
-	return body, v
+	return v, more
 }
 
-// fits reports whether edits name existing blocks. The splice refuses those that do not, and
-// they must not meet the places that anonymous adds.
-func fits(edits []transcript.BlockEdit, e wire.Element) bool {
-	return !slices.ContainsFunc(edits, func(ed transcript.BlockEdit) bool { return ed.Block >= len(e.Places) })
+// withoutID are the edits that take an item's id away, with the comma behind the member before it, or else
+// with all up to the next member.
+func (r *ResponsesRequest) withoutID(i int) (edits []jsonspan.Edit) {
+	at := r.body.Elements[i].Span
+	item := jsonspan.Value(at.Of(r.body.Data))
+	end, first := 0, 0 // of the member before; of an id before all others
+	for key, v := range item.Members() {
+		isID := jsonspan.KeyIs(item, key, "id")
+		switch gone := (jsonspan.Span{Start: at.Start + end, End: at.Start + v.End}); {
+		case isID && end > 0:
+			edits = append(edits, jsonspan.Edit{Span: gone})
+		case isID && first == 0:
+			first = key.Start
+		case !isID && first > 0:
+			gone = jsonspan.Span{Start: at.Start + first, End: at.Start + key.Start}
+			edits, first = append(edits, jsonspan.Edit{Span: gone}), 0
+		}
+		if !isID || end > 0 {
+			end = v.End
+		}
+	}
+	return edits
 }
 
 // orphaned says which of the model's items followed a reasoning item that the view leaves out: one of the
@@ -158,20 +163,4 @@ func canLoseID(typ string) bool {
 		return true
 	}
 	return false
-}
-
-// anonymous extends edits so that an item loses its id members. To the splice, the members
-// of the item look like blocks of another list, some of which are dropped.
-func anonymous(body *wire.Body, i int, edits []transcript.BlockEdit) []transcript.BlockEdit {
-	e := &body.Elements[i]
-	e.Places = slices.Clone(e.Places)
-	item := jsonspan.Value(e.Span.Of(body.Data))
-	for key, v := range item.Members() {
-		if jsonspan.KeyIs(item, key, "id") {
-			edits = append(edits, transcript.BlockEdit{Block: len(e.Places), Drop: true})
-		}
-		member := jsonspan.Span{Start: key.Start, End: v.End}
-		e.Places = append(e.Places, wire.Place{Whole: member, List: listMembers})
-	}
-	return edits
 }

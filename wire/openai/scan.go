@@ -26,7 +26,6 @@ func scan(data []byte) *scanner {
 const (
 	listContent uint8 = iota + 1
 	listCalls
-	listMembers // not blocks: the members of an item, see anonymous
 )
 
 // builder makes blocks of what the scanner noted.
