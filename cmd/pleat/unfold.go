@@ -208,7 +208,7 @@ func nothingThere(err error, req recall.UnfoldRequest, hint string) error {
 	}
 	msg := strings.TrimSuffix(err.Error(), ": "+store.ErrNotFound.Error()) // it says so already
 	if _, number := strconv.Atoi(strings.TrimPrefix(req.Handle, "#")); number == nil ||
-		strings.HasPrefix(req.Handle, recall.PathPrefix) || strings.Contains(msg, "did you mean") {
+		strings.HasPrefix(req.Handle, recall.PathPrefix) {
 		return errors.New(msg)
 	}
 	return errors.New(msg + hint)
