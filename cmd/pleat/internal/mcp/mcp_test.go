@@ -169,7 +169,7 @@ var idPattern = regexp.MustCompile(`claude-code-[0-9a-f]{10}`)
 
 func TestServer(t *testing.T) {
 	lib := newLibrary(
-		t, session(120), strings.NewReplacer("Uploads", "Logins", "imit", "ound").Replace(session(2)), "damaged",
+		t, session(120), strings.NewReplacer("Uploads", "Logins", "imit", "ound").Replace(session(2)), "damaged: upload_limit_bytes, zebra",
 	)
 	over(t, lib, func(c client) {
 		tools, err := c.ListTools(c.T.Context(), nil)
