@@ -125,6 +125,7 @@ func TestRebuild(t *testing.T) {
 			},
 			known,
 		},
+		{"a question to a database", []step{whole, run(`psql -c "SELECT 1"`, "1")}, known},
 		{"a copy", []step{whole, run("cp /tmp/y.go /app/x.go", "")}, doubtful},
 		{"looked at, then an unknown program", []step{whole, run("head -1 /app/x.go && ./tidy.sh", "a")}, doubtful},
 		{"an unknown program", []step{whole, run("./tidy.sh", "")}, doubtful},

@@ -55,6 +55,7 @@ func TestScriptKeeps(t *testing.T) {
 	for script, want := range map[string]bool{
 		"go test ./...":                     true,
 		"time ./gen.sh":                     false,
+		`psql -d db -c "SELECT 1"`:          true,
 		`psql -c "\\copy t to x.csv"`:       false,
 		"psql -f x.sql":                     false,
 		`psql -c "SELECT 1" -o x.txt`:       false,

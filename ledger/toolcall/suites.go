@@ -155,6 +155,9 @@ func ScriptKeeps(script string, literal bool) bool {
 // runners run tasks that a project has given names.
 var runners = text.WordSet("npm pnpm yarn bun mise make just task npx bunx pnpx rtk")
 
+// databases are programs that do what one of their words says, in a database.
+var databases = text.WordSet("psql mysql mariadb")
+
 // taskWords tell tasks that change no source by their names; changeWords those that do.
 var (
 	taskWords = []string{
@@ -179,6 +182,10 @@ func commandKeeps(c *shell.Command) bool {
 	if runners[name] {
 		line := strings.ToLower(strings.Join(args, " "))
 		return text.ContainsAny(line, taskWords...) && !text.ContainsAny(line, changeWords...)
+	}
+	if databases[name] { // but their own commands, which begin with a backslash, and scripts may do anything
+		return text.ContainsAny(" "+strings.Join(args, " "), " -c", " -e") &&
+			!text.ContainsAny(" "+strings.Join(args, " "), "\\", " -f", " -o", " -L", " --output", " --file", " --tee")
 	}
 	command, _ := suites[name].commandOf(args)
 	return has(suites[name].keeps, command)
