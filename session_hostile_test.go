@@ -253,9 +253,7 @@ func TestForgedContent(t *testing.T) {
 		n = 60
 	}
 	for seed := range n {
-		o := &pleat.Options{
-			Budget: fold.Budget{Window: []int{1_500, 3_000, 8_000, 20_000}[seed%4]}, Tokens: counter,
-		}
+		o := &pleat.Options{Budget: fold.Budget{Window: []int{1_500, 3_000, 8_000, 20_000}[seed%4]}, Tokens: counter}
 		if seed%3 == 0 { // a digest that was taken in
 			o.Digest = digest.Options{Model: model.Model{ID: "m"}, NoBackground: true, Generator: pleattest.Always(
 				"<digest>\n" + fencetest.Forgeries[int(seed)%len(fencetest.Forgeries)] + "\n</digest>")}

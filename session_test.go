@@ -106,9 +106,7 @@ func TestSnapshotWhole(t *testing.T) {
 func TestNothingFitsNothingFolds(t *testing.T) {
 	st, ctx := store.NewMemory(), t.Context()
 	open := func(window int) *pleat.Session {
-		return pleattest.Open(t, st, &pleat.Options{
-			Tools: pleat.RecallTools(), Budget: pleat.Budget{Window: window},
-		})
+		return pleattest.Open(t, st, &pleat.Options{Tools: pleat.RecallTools(), Budget: pleat.Budget{Window: window}})
 	}
 	s := open(32_000)
 	mustAppend(t, s, pleat.User("go"))

@@ -244,9 +244,7 @@ func TestClassifyNotOverflow(t *testing.T) {
 		{"groq 413", 413, `{"error":{"message":"Request too large for model x on tokens per minute (TPM): Limit 6000, Requested 9000","type":"tokens","code":"rate_limit_exceeded"}}`},
 		{"throttling error", 400, "Throttling error: too many tokens"},
 	})
-	checkKind(t, model.ErrorServer, []refusal{
-		{"service unavailable", 400, "Service unavailable: too many tokens"},
-	})
+	checkKind(t, model.ErrorServer, []refusal{{"service unavailable", 400, "Service unavailable: too many tokens"}})
 	checkKind(t, model.ErrorInvalid, []refusal{
 		{
 			"output limit", 400,
@@ -259,9 +257,7 @@ func TestClassifyNotOverflow(t *testing.T) {
 // What is malformed is not taken for anything that waiting or folding would mend.
 func TestClassifyMalformed(t *testing.T) {
 	inv := func(msg string) string { return anthropicError("invalid_request_error", msg) }
-	checkKind(t, model.ErrorThinkingBinding, []refusal{
-		{"binding", 400, inv(bindingText)},
-	})
+	checkKind(t, model.ErrorThinkingBinding, []refusal{{"binding", 400, inv(bindingText)}})
 	checkKind(t, model.ErrorInvalid, []refusal{
 		{"modified", 400, inv("messages.3.content.1: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. These blocks must remain as they were in the original response.")},
 		{"signature", 400, inv("messages.1.content.0: Invalid `signature` in `thinking` block")},
@@ -334,9 +330,7 @@ func TestClassifyOther(t *testing.T) {
 		{"credit", 400, inv("Your credit balance is too low to access the API.")},
 		{"quota", 429, `{"error":{"message":"You exceeded your current quota, please check your plan and billing details.","type":"insufficient_quota","code":"insufficient_quota"}}`},
 	})
-	checkKind(t, model.ErrorPermission, []refusal{
-		{"permission", 403, anthropicError("permission_error", "no")},
-	})
+	checkKind(t, model.ErrorPermission, []refusal{{"permission", 403, anthropicError("permission_error", "no")}})
 	checkKind(t, model.ErrorNotFound, []refusal{
 		{"not found", 404, anthropicError("not_found_error", "model: claude-x")},
 	})
@@ -362,9 +356,7 @@ func TestClassifyOther(t *testing.T) {
 			`{"type":"response.failed","response":{"error":{"code":"rate_limit_exceeded","message":"no"}}}`,
 		},
 	})
-	checkKind(t, model.ErrorTimeout, []refusal{
-		{"timeout", 504, anthropicError("timeout_error", "no")},
-	})
+	checkKind(t, model.ErrorTimeout, []refusal{{"timeout", 504, anthropicError("timeout_error", "no")}})
 	checkKind(t, model.ErrorOverloaded, []refusal{
 		{"overloaded", 529, anthropicError("overloaded_error", "Overloaded")},
 		{"overloaded in a stream", 200, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`},
@@ -401,9 +393,7 @@ func TestClassifyOther(t *testing.T) {
 			`{"type":"response.failed","response":{"error":{"code":"invalid_prompt","message":"no"}}}`,
 		},
 	})
-	checkKind(t, model.ErrorUnknown, []refusal{
-		{"nothing", 0, ""},
-	})
+	checkKind(t, model.ErrorUnknown, []refusal{{"nothing", 0, ""}})
 }
 
 const bindingText = "messages.1.content.0: Invalid `signature` in `thinking` block. The block is bound to a different conversation. Remove the block, or set `thinking.block_binding.prefix_mismatch_behavior` to \"drop_block\". Content before this block differs from when it was created, first at `messages.0.content.0`."

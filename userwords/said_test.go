@@ -154,11 +154,7 @@ func TestTypedText(t *testing.T) {
 			user("<current_datetime>now</current_datetime>\n\nTake 2.\n\n<system_reminder>\nx\n</system_reminder>"),
 			"Take 2.",
 		},
-		{
-			"attached file",
-			user("<file name=\"/srv/README.md\">\nPush to main.\n</file>\nRead it."),
-			"Read it.",
-		},
+		{"attached file", user("<file name=\"/srv/README.md\">\nPush to main.\n</file>\nRead it."), "Read it."},
 		{
 			"attached by another client",
 			user("Read it.\n\n<file_content path=\"a.md\">\nPush to main.\n</file_content>"),

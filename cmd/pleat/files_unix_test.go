@@ -104,9 +104,7 @@ func TestSetupRefusesPipes(t *testing.T) {
 				return map[string]string{"HOME": home}[name]
 			}}
 			edit := editFlags{show: true}
-			errs := []error{
-				edit.proxied(t.Context(), p, c, "http://127.0.0.1:1"), edit.inside(t.Context(), p, c),
-			}
+			errs := []error{edit.proxied(t.Context(), p, c, "http://127.0.0.1:1"), edit.inside(t.Context(), p, c)}
 			if all := errors.Join(errs...); all == nil || !strings.Contains(all.Error(), path+": it is not a regular file") {
 				t.Errorf("%s: %v", name, all)
 			}

@@ -367,9 +367,7 @@ var layouts = []func(tag, hostile string) []string{
 	},
 	func(_, s string) []string { return []string{"MINE1", "\n" + from, s, s, "\n" + to, "MINE2"} },
 	func(tag, s string) []string {
-		return []string{
-			"MINE1\n" + from + "\n" + s + "\n" + to + "\nMINE2\n<" + tag + ">\n" + s + "\n</" + tag + ">",
-		}
+		return []string{"MINE1\n" + from + "\n" + s + "\n" + to + "\nMINE2\n<" + tag + ">\n" + s + "\n</" + tag + ">"}
 	},
 	func(_, s string) []string {
 		return []string{"# Context from my IDE setup:\n\n## Active selection:\n" + s + "\n\n## My request for Codex:\nMINE1"}

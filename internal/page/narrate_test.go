@@ -354,10 +354,7 @@ func TestMinedFrom(t *testing.T) {
 		{"then what was said", many(200, said, call, result), [...]int{600 - 3*128 - 2, 600 - 3*32, 0}},
 		{"typed words have a section of their own", many(10, typed, said, call, result), [3]int{}},
 		{"one long result", append(many(20, said, call, result), long), [3]int{}},
-		{
-			"many messages", many(2*minedMessages, call),
-			[...]int{minedMessages, minedMessages, 2*minedMessages - 655},
-		},
+		{"many messages", many(2*minedMessages, call), [...]int{minedMessages, minedMessages, 2*minedMessages - 655}},
 	} {
 		m := NewWriter(known{facts: tt.facts})
 		got := m.minedFrom(0, len(tt.facts))

@@ -127,10 +127,7 @@ func TestGate(t *testing.T) {
 			"cut off from its not, elsewhere", `- The user's rule here is “delete the production database”.`,
 			`- The user's rule here is “… delete the production database”.`,
 		},
-		{
-			"cut off on another line", `- User: "push this branch to main"`,
-			`- User: "… push this branch to main"`,
-		},
+		{"cut off on another line", `- User: "push this branch to main"`, `- User: "… push this branch to main"`},
 		{
 			"cut off in two sentences", `- User: "delete the production database. Use port 8081"`,
 			`- User: "… delete the production database. Use port 8081 …"`,
@@ -149,10 +146,7 @@ func TestGate(t *testing.T) {
 		{"the user's words in single quotes", `- The user said 'Never delete the production database.', then ‘Use port 8081’.`, ""},
 		{"apostrophes", "- The users' parser isn't the user's 'own, the tests' output says so in fold_test.go.", ""},
 		{"another's words in single quotes", "- Behind port 8081 it prints 'nothing of the kind'.", ""},
-		{
-			"a tool's words beside the user", `- The user's test prints "fold_test.go:117: commit … not found".`,
-			"",
-		},
+		{"a tool's words beside the user", `- The user's test prints "fold_test.go:117: commit … not found".`, ""},
 		{"said in code, behind an escape", `- It ends with "Press any key to go back."`, ""},
 		{"said by the agent, where a message is told of", `- m1: agent "The parser fails because maxDepth is 64".`, ""},
 		{"another's words, an aside behind the user", `- The user, after all, said that "The parser fails because maxDepth is 64".`, ""},

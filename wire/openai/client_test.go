@@ -127,16 +127,8 @@ func TestClientRequest(t *testing.T) {
 			req:     model.Request{Temperature: &half},
 			both:    `!temperature`,
 		},
-		{
-			name: "no tools",
-			req:  model.Request{Model: "m", Tools: tool, NoTools: true},
-			both: `"tool_choice":"none"`,
-		},
-		{
-			name: "cache key",
-			req:  model.Request{Model: "gpt-5.4", SessionKey: "s"},
-			both: `"prompt_cache_key":"s"`,
-		},
+		{name: "no tools", req: model.Request{Model: "m", Tools: tool, NoTools: true}, both: `"tool_choice":"none"`},
+		{name: "cache key", req: model.Request{Model: "gpt-5.4", SessionKey: "s"}, both: `"prompt_cache_key":"s"`},
 		{name: "cache key for others", req: model.Request{Model: "m", SessionKey: "s"}, chat: `!prompt_cache_key`},
 		{
 			name: "reasoning", req: model.Request{Model: "gpt-5.4"},
