@@ -41,8 +41,8 @@ func demoCommand(p *term.Console) *cobra.Command {
 		ValidArgs: live.Scenarios(),
 		Short:     "watch an agent stay inside a small window: no key, no server",
 		Long: `Plays a rehearsal of "pleat run": a program plays the model, really calls the tools in a folder
-of its own, and needs no network. The context fills up, is folded, and an early result comes
-back word for word. SCENARIO is one of these:
+of its own, and needs no network. The context fills up and is folded; in shop, which is played
+without SCENARIO, an early result comes back word for word. SCENARIO is one of these:
 
 ` + live.About + `
 With --model, a real model plays constraint or plot.`,

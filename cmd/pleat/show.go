@@ -17,7 +17,7 @@ func showCommand(p *term.Console) *cobra.Command {
 		Use:   "show FILE",
 		Short: "show what fills a session",
 		Long: `Reads the body of a request, or a session file ("-" is standard input) of
-` + sessionfile.Agents + `
+` + sessionfile.Agents + `.
 The format is detected from the content. Instead of a file, name a session that "pleat
 sessions" or "pleat store list" lists, or last: the newest of both, a rehearsal only if there
 is nothing else.

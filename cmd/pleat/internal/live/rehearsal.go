@@ -27,7 +27,8 @@ type playing struct {
 	rehearsal.Scenario
 	window      int
 	over, whole int  // the first request that the window would not hold, and its tokens
-	turn, sent  int  // the newest request, and its tokens
+	turn, sent  int  // the newest request of the prompt, and its tokens
+	requests    int  // before it
 	large       bool // a request before it had more than the window
 
 	provider *rehearsal.Provider
@@ -60,7 +61,7 @@ func (r *running) rehearse(ctx context.Context) error {
 	model := r.o.Generator.(*rehearsal.Model)
 	s.Policy, s.Digest.Model = play.Tuned(policy), s.Model
 	s.Budget, r.screen.frames = play.Budget(policy), play.Frames
-	r.screen.stubs = play.Name != "shop"
+	r.screen.stubs, r.screen.transcripts = play.Name != "shop", s.Policy.Transcripts
 	if r.f.digests.Name == "none" {
 		s.Digest.Generator = nil
 	}
@@ -162,12 +163,15 @@ func RehearsalDir(p *term.Console, session string) (string, error) {
 func (p *playing) watch(next func(agent.Event)) func(agent.Event) {
 	return func(e agent.Event) {
 		if e.Kind == agent.EventSnapshot && e.Depth == 0 { // the last one before a request is what it has
-			p.large = p.large || e.Turn != p.turn && p.sent > p.window
+			if e.Turn != p.turn {
+				p.requests++
+				p.large = p.large || p.sent > p.window
+			}
 			p.turn, p.sent = e.Turn, int(e.Snapshot.Tokens)
 		}
 		switch {
 		case e.Kind == agent.EventSnapshot && e.Depth == 0 && p.over == 0 && int(e.Snapshot.Whole) > p.window:
-			p.over, p.whole = e.Turn+1, int(e.Snapshot.Whole)
+			p.over, p.whole = p.requests+1, int(e.Snapshot.Whole)
 		case e.Kind == agent.EventWarning && e.Digest:
 			p.unwritten++
 		case e.Kind == agent.EventEpoch:
@@ -221,7 +225,7 @@ func (p *playing) seen() string {
 		int(s.Passed.Minutes()), term.Plural(p.cleared, "result"))
 	if n := len(s.Asked); n > 0 && p.Name != "shop" && !p.Frames {
 		largest := slices.MaxFunc(s.Asked, func(a, b rehearsal.Asked) int { return cmp.Compare(a.Chars, b.Chars) })
-		say(n, "the summarizer was at most given %s", given(largest))
+		say(n, "the summarizer was given at most %s", given(largest))
 	}
 	if p.Forbids != "" {
 		say(1, "the constraint of the first message is %s", p.verdict())
@@ -264,7 +268,7 @@ func (p *playing) without() string {
 	case p.over == 0:
 		return ""
 	case p.large || p.sent > p.window:
-		return fmt.Sprintf("This policy let requests out that have more tokens than the %s of the window.\n",
+		return fmt.Sprintf("This policy sent requests of more tokens than the %s of the window.\n",
 			term.Thousands(p.window))
 	}
 	return fmt.Sprintf("Without pleat, request %d of this run would have had %s tokens. The window holds %s: "+

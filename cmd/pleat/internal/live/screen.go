@@ -33,16 +33,18 @@ type runScreen struct {
 	verbose bool // what a policy does silently gets lines too
 	frames  bool // every reading of the meter gets a line
 	stubs   bool // the first stub of each lever gets a line
-	mu      sync.Mutex
-	snap    fold.Snapshot
-	known   bool
-	usd     float64
-	last    *agent.Call              // the call whose line was written last
-	partial string                   // the line of the model's text that has not ended
-	code    bool                     // that line is in a block of code
-	folds   map[string][]term.Styled // of the epochs that are being told, by session
-	lever   string                   // of the fold before
-	failed  term.Styled              // an error; what ends the run is told by whoever started it
+
+	transcripts string // where the policy writes the whole transcript before a summary; empty: nowhere
+	mu          sync.Mutex
+	snap        fold.Snapshot
+	known       bool
+	usd         float64
+	last        *agent.Call              // the call whose line was written last
+	partial     string                   // the line of the model's text that has not ended
+	code        bool                     // that line is in a block of code
+	folds       map[string][]term.Styled // of the epochs that are being told, by session
+	lever       string                   // of the fold before
+	failed      term.Styled              // an error; what ends the run is told by whoever started it
 }
 
 func newRunScreen(p *term.Console) *runScreen {
@@ -126,6 +128,9 @@ func (r *runScreen) epoch(e agent.Event, indent term.Styled) {
 	for _, l := range folds {
 		r.line(l)
 	}
+	if r.transcripts != "" && slices.ContainsFunc(p.Folds, func(f *fold.Fold) bool { return f.Digest }) {
+		r.line(indent + r.s.Dim("    keep      the whole transcript, in "+r.transcripts))
+	}
 	for _, file := range p.Kept {
 		if r.verbose {
 			r.line(indent + r.s.Dim("    keep      "+file+": it was read again after each of the last epochs"))
@@ -206,17 +211,16 @@ func (r *runScreen) fold(f *fold.Fold) string {
 	if f.Handle != "" {
 		back = ", back with " + fold.UnfoldCall(f.Handle)
 	}
-	left := ""
-	if f.Whole() { // other levers may have folded some of them before; lists of folds count all that was said
-		left = " left"
-	}
-	return fmt.Sprintf("    %-9s %s: %s%s → %s tokens%s", f.Lever, what, term.Thousands(f.Before), left,
-		term.Thousands(f.After), back)
+	return fmt.Sprintf("    %-9s %s: %s → %s tokens%s", f.Lever, what, term.Thousands(f.Before), term.Thousands(f.After), back)
 }
 
 // stub shows how the text begins that stands for what was folded, and what follows it.
 func (r *runScreen) stub(f *fold.Fold) string {
-	line := "      → " + term.Clip(term.OneLine(f.Stub), 130)
+	most := 130
+	if f.Digest {
+		most = 600
+	}
+	line := "      → " + term.Clip(term.OneLine(f.Stub), most)
 	for _, said := range []string{f.Ack, f.Then} {
 		if said != "" {
 			line += " … " + said
