@@ -194,8 +194,8 @@ func (f *unfoldFlags) find(
 	found, err = askSessions(ctx, p, st, all, f.req)
 	if errors.Is(err, store.ErrNotFound) {
 		slices.Sort(handles)
-		hint := "; \"pleat search WORDS\" finds handles, \"pleat store list\" lists sessions, and --in FILE looks " +
-			"in a session file"
+		hint := "; \"pleat search WORDS\" finds handles, \"pleat store list\" lists sessions, and --in NAME looks " +
+			"in an agent's session, which search names below its title; a FILE will do"
 		err = nothingThere(err, f.req, cmp.Or(term.DidYouMean("", name, slices.Compact(handles)), hint))
 	}
 	return found, err
