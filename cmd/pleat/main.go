@@ -173,7 +173,7 @@ var (
 
 // flagError says which flag might have been meant.
 func flagError(c *cobra.Command, err error) error {
-	msg := strings.TrimPrefix(c.CommandPath(), "pleat ") + ": " + err.Error()
+	msg := strings.TrimPrefix(strings.TrimPrefix(c.CommandPath(), "pleat ")+": "+err.Error(), "pleat: ")
 	if e, ok := errors.AsType[*pflag.NotExistError](err); ok {
 		var names []string
 		c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
