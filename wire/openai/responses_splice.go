@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 
@@ -49,7 +50,11 @@ func (r *ResponsesRequest) Splice(v transcript.View, tools ...model.Tool) ([]byt
 	if inInput && len(tools) > 0 && r.p.tools.Kind != jsonspan.Array {
 		var w writer
 		w.tools(tools, (*writer).responsesTool)
-		out = jsonspan.Value(out).Set(w.b, "tools")
+		if r.p.tools.Len() > 0 { // null
+			return jsonspan.Value(out).Set(w.b, "tools"), nil
+		}
+		begin := bytes.IndexByte(out, '{') + 1
+		out = slices.Concat(out[:begin], []byte(`"tools":`), w.b, []byte{','}, out[begin:]) // the input stands behind
 	}
 	return out, nil
 }

@@ -159,7 +159,7 @@ func TestInputTools(t *testing.T) {
 	more := []model.Tool{{Name: "look", Schema: `{"type":"object"}`}}
 	const list = `[{"type":"function","name":"look","parameters":{"type":"object"},"strict":false}]`
 	for _, tt := range []struct{ body, want string }{
-		{`{"model":"m",` + input + `}`, `{"model":"m",` + input + `,"tools":` + list + `}`},
+		{`{"model":"m",` + input + `}`, `{"tools":` + list + `,"model":"m",` + input + `}`},
 		{` { ` + input + `,"tools":null}`, ` { ` + input + `,"tools":` + list + `}`},
 		{`{` + input + `,"tools":[]}`, `{` + input + `,"tools":` + list + `}`},
 		{`{"input":"Go."}`, `{"input":"Go."}`},
