@@ -50,7 +50,7 @@ func TestClientsInsideTwo(t *testing.T) {
 func TestClientsInsideProxy(t *testing.T) {
 	t.Parallel()
 	r := insideClaude(t)
-	d := drive{Client: r.Client, dir: r.drivenBy.Dir, window: 200_000, server: r.server}
+	d := drive{realClient: r.realClient, dir: r.drivenBy.Dir, window: 200_000, server: r.server}
 	r.drivenBy.Base = d.inProcess(t, r.drivenBy.Base, r.drivenBy.Base)
 	r.done(t, insideFirst+" "+upstreamtest.GoOn)
 	_, page, _ := strings.Cut(r.bodies[len(r.bodies)-1], "[pleat: the client has compacted this conversation.")

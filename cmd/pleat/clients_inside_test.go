@@ -67,8 +67,8 @@ func TestClientsInside(t *testing.T) {
 
 // inside is a client without a proxy, and what the server was sent.
 type inside struct {
-	upstreamtest.Client
-	drivenBy upstreamtest.Drive
+	realClient
+	drivenBy clientRun
 	server   *upstreamtest.Server
 
 	mu     sync.Mutex
@@ -76,11 +76,7 @@ type inside struct {
 }
 
 func newInside(t *testing.T, dir, name string, calls int) *inside {
-	i := slices.IndexFunc(upstreamtest.Clients, func(c upstreamtest.Client) bool { return c.Name == name })
-	r := &inside{Client: upstreamtest.Clients[i]}
-	if !r.Installed(dir) {
-		t.Skipf("%s is not installed in the folder", name)
-	}
+	r := &inside{realClient: clientIn(t, dir, name)}
 	o := upstreamtest.Options{Calls: calls, Bytes: 24_000, PauseAt: 4, Files: true, Inside: true}
 	if name == "qwen" { // whose model does not know at once what it shall go on with
 		o.PauseAt = 0
@@ -100,7 +96,7 @@ func newInside(t *testing.T, dir, name string, calls int) *inside {
 		r.server.ServeHTTP(w, req)
 	}))
 	t.Cleanup(server.Close)
-	r.drivenBy = upstreamtest.Drive{Dir: dir, Home: t.TempDir(), Base: server.URL, Window: 100_000, Prompt: insideFirst}
+	r.drivenBy = clientRun{Dir: dir, Home: t.TempDir(), Base: server.URL, Window: 100_000, Prompt: insideFirst}
 	return r
 }
 

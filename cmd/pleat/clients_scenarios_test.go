@@ -20,11 +20,11 @@ type clientScenario struct {
 	key    string // of the client
 	midway bool   // the client is behind the proxy only when it continues
 
-	needs upstreamtest.Can // clients without it are not driven
-	any   bool             // models and wires matter: all rows are driven, not only one of each client
-	short bool             // it is also driven in short
+	needs can  // clients without it are not driven
+	any   bool // models and wires matter: all rows are driven, not only one of each client
+	short bool // it is also driven in short
 	// Clients that can do this are driven without the proxy too, and may not have fewer errors there.
-	direct upstreamtest.Can
+	direct can
 	front  func(*testing.T, drive) string
 }
 
@@ -72,18 +72,18 @@ var clientScenarios = []clientScenario{
 	{
 		name: "recall-cut", what: "the same with a connection that breaks in the answer",
 		script: upstreamtest.Options{Calls: 10, Bytes: 24_000, RecallAt: 7, FailsRecall: true, Fail: "cut"},
-		window: 60_000, most: 11, fails: 1, needs: upstreamtest.Retry,
+		window: 60_000, most: 11, fails: 1, needs: canRetry,
 	},
 	{
 		name: "compacts", what: "14 calls, window 200,000; the client takes it for 100,000 and compacts; a search finds what it lost; some also without the proxy",
-		any: true, direct: upstreamtest.Think,
+		any: true, direct: canThink,
 		script: upstreamtest.Options{Calls: 14, Bytes: 24_000, RecallAt: 12}, window: 200_000,
-		needs: upstreamtest.Compact,
+		needs: canCompact,
 	},
 	{
 		name: "clears", what: "20 calls; the client clears old results, unseen by the server; a recall",
 		script: upstreamtest.Options{Calls: 20, Bytes: 24_000, RecallAt: 18}, window: 60_000, told: 1_000_000, most: 21,
-		needs: upstreamtest.Clear, front: clearsFront,
+		needs: canClear, front: clearsFront,
 	},
 	{
 		name: "open-turn", what: "14 calls of 9 KB, window 30,000; five recalls in a turn; the client's newest words stay",
@@ -96,12 +96,12 @@ var clientScenarios = []clientScenario{
 	{
 		name: "endless-recalls", what: "recalls without end; the client is told, and continues if it can",
 		script: upstreamtest.Options{Calls: 10, Bytes: 24_000, RecallAt: 7, Endless: true}, window: 60_000, most: 21,
-		direct: upstreamtest.Twice,
+		direct: canTwice,
 	},
 	{
 		name: "interrupted", what: "3 calls at a time; the user interrupts the 5th, and continues; a recall",
 		script: upstreamtest.Options{Calls: 10, Parallel: 3, Bytes: 24_000, HoldAt: 5, RecallAt: 7}, window: 60_000,
-		most: 7, needs: upstreamtest.Continue | upstreamtest.Stop,
+		most: 7, needs: canContinue | canStop,
 	},
 	{
 		name: "recall-beside-3", what: "12 calls of 12 KB, 3 at a time; a recall beside three",
@@ -111,38 +111,38 @@ var clientScenarios = []clientScenario{
 	{
 		name: "midway", what: "the proxy comes after the 5th call: no recall tools, no stub that names them",
 		script: upstreamtest.Options{Calls: 10, Bytes: 24_000, PauseAt: 5}, window: 60_000, most: 12,
-		midway: true, needs: upstreamtest.Continue, direct: upstreamtest.Twice,
+		midway: true, needs: canContinue, direct: canTwice,
 	},
 	{
 		name: "paas", what: "the upstream's address ends in /api/paas/v4", any: true,
-		script: upstreamtest.Options{Calls: 3}, most: 4, needs: upstreamtest.OpenAI, front: versionFront,
+		script: upstreamtest.Options{Calls: 3}, most: 4, needs: canOpenAI, front: versionFront,
 	},
 	{
 		name: "foreign-key", what: "an Anthropic key on OpenAI's paths reaches only Anthropic", any: true, short: true,
-		script: upstreamtest.Options{Calls: 3}, most: 4, needs: upstreamtest.OpenAI, front: keyFront,
+		script: upstreamtest.Options{Calls: 3}, most: 4, needs: canOpenAI, front: keyFront,
 		key: "sk-ant-api03-none",
 	},
 	{
 		name: "br", what: "replies compressed with Brotli", any: true,
 		script: upstreamtest.Options{Calls: 10, Bytes: 24_000, Packed: true}, window: 60_000, most: 11,
-		needs: upstreamtest.Unpack,
+		needs: canUnpack,
 	},
 	{
 		name: "other-paths",
 		what: "1,000 batches, or embeddings and files, whose upstream answers before it reads them",
 		any:  true, short: true, script: upstreamtest.Options{Calls: 3}, others: 1000, most: 4,
-		needs: upstreamtest.Others,
+		needs: canOthers,
 	},
 	{
 		name: "sub-agent", what: "8 calls; a sub-agent runs two more",
-		script: upstreamtest.Options{Calls: 8, Bytes: 24_000, AgentAt: 3}, window: 60_000, needs: upstreamtest.Agent,
+		script: upstreamtest.Options{Calls: 8, Bytes: 24_000, AgentAt: 3}, window: 60_000, needs: canAgent,
 	},
 	{
 		name: "continue", what: "the client ends after the 5th, and starts with --continue; a recall",
 		script: upstreamtest.Options{
 			Calls: 10, Bytes: 24_000, PauseAt: 5,
 			RecallAt: 7,
-		}, window: 60_000, most: 12, needs: upstreamtest.Continue, direct: upstreamtest.Twice,
+		}, window: 60_000, most: 12, needs: canContinue, direct: canTwice,
 	},
 	{
 		name: "killed", what: "kill -9 of the proxy during a request and after an answer; a recall", short: true,

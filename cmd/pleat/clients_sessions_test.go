@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -22,18 +21,14 @@ import (
 // numbers that the server sent, and what the client exports. Nothing beside the database is touched.
 func TestClientsSessions(t *testing.T) {
 	dir := clientsFolder(t, false)
-	c := upstreamtest.Clients[slices.IndexFunc(upstreamtest.Clients,
-		func(c upstreamtest.Client) bool { return c.Name == "opencode-messages" })]
-	if !c.Installed(dir) {
-		t.Skip("opencode is not installed in the folder")
-	}
+	c := clientIn(t, dir, "opencode-messages")
 	home := t.TempDir()
 	s := newUpstream(upstreamtest.Options{Calls: 14, Bytes: 24_000, AgentAt: 3, Thinking: true})
 	server := httptest.NewServer(s)
 	defer server.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	out, err := c.Run(ctx, upstreamtest.Drive{
+	out, err := c.Run(ctx, clientRun{
 		Dir: dir, Home: home, Base: server.URL, Window: 100_000, Prompt: "Work through the steps.",
 	})
 	if err != nil || !strings.Contains(out, "All 14 steps are done") {
@@ -163,21 +158,19 @@ func newUpstream(o upstreamtest.Options) *upstreamtest.Server {
 // TestClientsDirect drives the real clients without a proxy: what they do by themselves.
 func TestClientsDirect(t *testing.T) {
 	dir := clientsFolder(t, false)
-	for _, c := range upstreamtest.Clients {
+	for _, c := range realClients {
 		if !c.Whole || testing.Short() && !steady(c) {
 			continue
 		}
 		t.Run(c.Name, func(t *testing.T) {
 			t.Parallel()
-			if !c.Installed(dir) {
-				t.Skipf("%s is not installed in the folder", c.Name)
-			}
+			clientIn(t, dir, c.Name)
 			s := newUpstream(upstreamtest.Options{Calls: 3})
 			server := httptest.NewServer(s)
 			defer server.Close()
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 			defer cancel()
-			out, err := c.Run(ctx, upstreamtest.Drive{
+			out, err := c.Run(ctx, clientRun{
 				Dir: dir, Home: t.TempDir(), Base: server.URL, Window: 100_000,
 				Prompt: "Work through the steps.",
 			})

@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -117,15 +116,11 @@ func TestClientsMCP(t *testing.T) {
 	for name, config := range map[string]string{"claude": ".claude.json", "codex": ".codex/config.toml"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := upstreamtest.Clients[slices.IndexFunc(upstreamtest.Clients,
-				func(c upstreamtest.Client) bool { return c.Name == name })]
-			if !c.Installed(dir) {
-				t.Skipf("%s is not installed in the folder", c.Name)
-			}
+			c := clientIn(t, dir, name)
 			home := t.TempDir()
 			old := filepath.Join(home, ".claude", "projects", "p", "old.jsonl")
 			writeTest(t, old, longSession(5))
-			o := upstreamtest.Drive{
+			o := clientRun{
 				Dir: dir, Home: home, Window: 100_000, Prompt: "Work through the steps.", Server: "pleat",
 			}
 			installed := installMCP(t, home, name, config)

@@ -112,7 +112,7 @@ a command's output on a busy machine, so that the model asks again. Cline cuts o
 // head is what the page says of the packages and the scenarios.
 func (c *clientTable) head() string {
 	var b strings.Builder
-	b.WriteString("Driven on " + c.day + " were " + strings.Join(upstreamtest.Packages(), ", ") +
+	b.WriteString("Driven on " + c.day + " were " + strings.Join(strings.Fields(clientPackages), ", ") +
 		".\n\n| scenario | what |\n|---|---|\n")
 	for _, sc := range clientScenarios {
 		fmt.Fprintf(&b, "| %s | %s |\n", sc.name, sc.what)
@@ -129,7 +129,7 @@ func (c *clientTable) head() string {
 func (c *clientTable) String() string {
 	var b strings.Builder
 	b.WriteString(clientPage + c.head())
-	for _, client := range upstreamtest.Clients {
+	for _, client := range realClients {
 		fmt.Fprintf(&b, "| %s | %s |", client.Name, cmp.Or(c.models[client.Name], client.Model))
 		for _, sc := range clientScenarios {
 			b.WriteString(c.cells[[2]string{sc.name, client.Name}] + "|")

@@ -29,18 +29,16 @@ func TestClients(t *testing.T) {
 	table := newClientTable(string(page))
 	t.Run("all", func(t *testing.T) {
 		for _, sc := range clientScenarios {
-			for _, c := range upstreamtest.Clients {
+			for _, c := range realClients {
 				if !sc.any && !c.Whole || c.Can&sc.needs != sc.needs || testing.Short() && !sc.inShort(c) {
 					continue
 				}
 				t.Run(sc.name+"/"+c.Name, func(t *testing.T) {
 					t.Parallel()
-					if !c.Installed(dir) {
-						t.Skipf("%s is not installed in the folder", c.Name)
-					}
+					clientIn(t, dir, c.Name)
 					script := sc.script
 					script.Binds = true
-					d := drive{Client: c, dir: dir, window: sc.window}
+					d := drive{realClient: c, dir: dir, window: sc.window}
 					if script.HoldAt > 0 {
 						d.held = httptest.NewUnstartedServer(nil).Listener
 						t.Cleanup(func() { d.held.Close() })
@@ -77,11 +75,11 @@ func clientsFolder(t *testing.T, not bool) string {
 
 // steady reports whether a client ends the same way each time. Qwen Code sometimes stops by
 // itself on a busy machine.
-func steady(c upstreamtest.Client) bool { return c.Name != "qwen" }
+func steady(c realClient) bool { return c.Name != "qwen" }
 
 // inShort reports whether a client is driven through the scenario in short. Those that take
 // long to start only recall.
-func (sc *clientScenario) inShort(c upstreamtest.Client) bool {
+func (sc *clientScenario) inShort(c realClient) bool {
 	slow := !slices.ContainsFunc([]string{"claude", "codex", "gemini", "sdk-", "pi-"},
 		func(name string) bool { return strings.HasPrefix(c.Name, name) })
 	return sc.short && steady(c) && (!slow || sc.name == "60k")
@@ -89,7 +87,7 @@ func (sc *clientScenario) inShort(c upstreamtest.Client) bool {
 
 // drive is a client in front of a model server.
 type drive struct {
-	upstreamtest.Client
+	realClient
 	dir    string
 	window int // of the proxy
 	server *upstreamtest.Server
@@ -105,13 +103,13 @@ func (sc *clientScenario) drive(t *testing.T, d drive) {
 	if d.bare != nil {
 		bare = d.bare.Log()
 	}
-	if sc.direct&upstreamtest.Think != 0 && d.bare != nil {
+	if sc.direct&canThink != 0 && d.bare != nil {
 		if fails = refused(bare); len(log) > len(bare)+1 { // the round that the client does not see
 			t.Errorf("the server got %d requests, and %d from the client alone", len(log), len(bare))
 		}
 	}
 	checkExchanges(t, log, bare, fails, sc.script.RecallAt > 0)
-	sc.checkKind(t, d.Client, log, bare)
+	sc.checkKind(t, d.realClient, log, bare)
 	if t.Failed() {
 		for i, x := range log {
 			t.Logf("request %d: step %d, %d tokens, status %d, side %v, summary %v, compacted %v, sub-agent %v, offered %v, "+
@@ -148,11 +146,11 @@ func refused(log []upstreamtest.Exchange) (n int) {
 
 // run lets the client work through the script.
 func (sc *clientScenario) run(t *testing.T, d drive, base string) {
-	o := upstreamtest.Drive{
+	o := clientRun{
 		Dir: d.dir, Home: t.TempDir(), Base: base, Window: cmp.Or(sc.told, 100_000), Key: sc.key, Others: sc.others,
 		Prompt: "Work through the steps.",
 	}
-	if sc.needs&upstreamtest.Clear != 0 {
+	if sc.needs&canClear != 0 {
 		o.Config = `{"context":{"clearContextOnIdle":{"toolResultsTotalCharsThreshold":150000}}}`
 	}
 	if sc.midway {
@@ -162,7 +160,7 @@ func (sc *clientScenario) run(t *testing.T, d drive, base string) {
 	defer cancel()
 	first := d.untilHeld(ctx)
 	out, err := d.Run(first, o)
-	goesOn := sc.needs&upstreamtest.Continue != 0 && err == nil
+	goesOn := sc.needs&canContinue != 0 && err == nil
 	switch {
 	case d.held != nil:
 		if goesOn = true; first.Err() == nil {
@@ -172,7 +170,7 @@ func (sc *clientScenario) run(t *testing.T, d drive, base string) {
 		if err == nil && slices.ContainsFunc(d.server.Log(), recalled) && !strings.Contains(out, "again and again") {
 			t.Errorf("the client's turn ended silently: %s", tail(out, 2000))
 		}
-		if goesOn = d.Can&upstreamtest.Continue != 0; !goesOn && err != nil {
+		if goesOn = d.Can&canContinue != 0; !goesOn && err != nil {
 			return
 		}
 	}
@@ -212,7 +210,7 @@ func (sc *clientScenario) base(t *testing.T, d drive) string {
 }
 
 // checkKind checks what is particular to the scenario.
-func (sc *clientScenario) checkKind(t *testing.T, c upstreamtest.Client, log, bare []upstreamtest.Exchange) {
+func (sc *clientScenario) checkKind(t *testing.T, c realClient, log, bare []upstreamtest.Exchange) {
 	count := func(is func(upstreamtest.Exchange) bool) (n int) {
 		for _, x := range log {
 			if is(x) {
@@ -230,12 +228,12 @@ func (sc *clientScenario) checkKind(t *testing.T, c upstreamtest.Client, log, ba
 	switch {
 	case sc.most > 0 && turns > most:
 		t.Errorf("the server got %d requests, want at most %d", turns, most)
-	case sc.needs&upstreamtest.Compact != 0 && own == 0:
+	case sc.needs&canCompact != 0 && own == 0:
 		t.Error("the client did not compact by itself")
-	case sc.needs&upstreamtest.Compact == 0 && own > 0 && c.Can&upstreamtest.Recount == 0 &&
+	case sc.needs&canCompact == 0 && own > 0 && c.Can&canRecount == 0 &&
 		!slices.ContainsFunc(bare, compacts):
 		t.Errorf("%d requests show that the client compacts by itself", own)
-	case sc.needs == upstreamtest.Agent && count(func(x upstreamtest.Exchange) bool { return x.Agent }) == 0:
+	case sc.needs == canAgent && count(func(x upstreamtest.Exchange) bool { return x.Agent }) == 0:
 		t.Error("there was no sub-agent")
 	}
 	if n := count(func(x upstreamtest.Exchange) bool { return !x.Side && !x.Offered }); n > 0 && !sc.midway {

@@ -21,7 +21,7 @@ import (
 
 // wrapped is a client with its built-in providers and keys, as a person would start it.
 type wrapped struct {
-	client string // of upstreamtest.Clients
+	client string // of realClients
 	name   string // as it is called
 	args   []string
 	env    map[string]string
@@ -82,12 +82,7 @@ func eachWrapped(t *testing.T, only string, f func(t *testing.T, w wrapped, s *u
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
-			c := upstreamtest.Clients[slices.IndexFunc(upstreamtest.Clients,
-				func(c upstreamtest.Client) bool { return c.Name == w.client })]
-			if !c.Installed(dir) {
-				t.Skipf("%s is not installed in the folder", w.name)
-			}
-			program := c.Program(dir)
+			program := clientIn(t, dir, w.client).Program(dir)
 			if w.name == "pi" { // this is the Node that it needs
 				program = script(t,
 					fmt.Sprintf("exec %q %q \"$@\"", program, filepath.Join(dir, "node_modules/.bin/pi")))

@@ -1,4 +1,4 @@
-package upstreamtest
+package main
 
 import (
 	_ "embed"
@@ -10,8 +10,10 @@ import (
 	"strings"
 )
 
-func setupClaude(c Client, o Drive) (argv, env []string, err error) {
-	program := first(o.Dir, "node_modules/@anthropic-ai/claude-code-*/claude")
+type object = map[string]any
+
+func setupClaude(c realClient, o clientRun) (argv, env []string, err error) {
+	program := firstOf(o.Dir, "node_modules/@anthropic-ai/claude-code-*/claude")
 	allowed := "Bash,Agent,Task"
 	if o.Server != "" {
 		allowed += ",ToolSearch,mcp__" + o.Server
@@ -24,7 +26,7 @@ func setupClaude(c Client, o Drive) (argv, env []string, err error) {
 	}, nil
 }
 
-func setupCodex(c Client, o Drive) (argv, env []string, err error) {
+func setupCodex(c realClient, o clientRun) (argv, env []string, err error) {
 	model := c.how
 	if o.Server != "" {
 		model = `model = "scripted"` // models that it knows have to search for tools
@@ -43,17 +45,17 @@ plugins = false
 [analytics]
 enabled = false
 `, model, o.Window, o.Base) + o.Config
-	program := first(o.Dir, "node_modules/@openai/codex-*/vendor/*/bin/codex")
+	program := firstOf(o.Dir, "node_modules/@openai/codex-*/vendor/*/bin/codex")
 	home := filepath.Join(o.Home, ".codex")
 	argv = []string{program, "exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox"}
 	if o.Hooks {
 		argv = append(argv, "--dangerously-bypass-hook-trust")
 	}
 	env = []string{"CODEX_HOME=" + home, "SCRIPTED_KEY=" + o.Key}
-	return append(o.going(argv, "resume", "--last"), o.Prompt), env, write(o, ".codex/config.toml", config)
+	return append(o.going(argv, "resume", "--last"), o.Prompt), env, writeHome(o, ".codex/config.toml", config)
 }
 
-func setupOpencode(c Client, o Drive) (argv, env []string, err error) {
+func setupOpencode(c realClient, o clientRun) (argv, env []string, err error) {
 	config := object{
 		"provider": object{"scripted": object{
 			"npm": "@ai-sdk/" + c.how, "options": object{"baseURL": o.Base + "/v1", "apiKey": o.Key},
@@ -61,25 +63,25 @@ func setupOpencode(c Client, o Drive) (argv, env []string, err error) {
 		}},
 		"model": "scripted/scripted", "permission": "allow", "autoupdate": false, "share": "disabled",
 	}
-	program := first(o.Dir, "node_modules/opencode-linux-*/bin/opencode")
+	program := firstOf(o.Dir, "node_modules/opencode-linux-*/bin/opencode")
 	return o.going([]string{program, "run", o.Prompt}, "--continue"), []string{
 		"XDG_CONFIG_HOME=" + filepath.Join(o.Home, ".config"), "XDG_DATA_HOME=" + filepath.Join(o.Home, ".data"),
 		"OPENCODE_DISABLE_AUTOUPDATE=1", "OPENCODE_DISABLE_MODELS_FETCH=1", "OPENCODE_DISABLE_LSP_DOWNLOAD=1",
 		"OPENCODE_DISABLE_DEFAULT_PLUGINS=1",
-	}, write(o, ".config/opencode/opencode.json", config)
+	}, writeHome(o, ".config/opencode/opencode.json", config)
 }
 
-func setupGemini(c Client, o Drive) (argv, env []string, err error) {
+func setupGemini(c realClient, o clientRun) (argv, env []string, err error) {
 	settings := fmt.Sprintf(`{"security":{"auth":{"selectedType":"gemini-api-key"}},"general":{"disableAutoUpdate":true,"enableAutoUpdate":false},
 "privacy":{"usageStatisticsEnabled":false},"telemetry":{"enabled":false},"tools":{"truncateToolOutputThreshold":1000000},"model":{"compressionThreshold":%f}}`, float64(o.Window)/(1<<20))
 	program := filepath.Join(o.Dir, "node_modules/.bin/gemini")
 	argv = []string{program, "--yolo", "--skip-trust", "-m", c.Model, "-p", o.Prompt}
 	env = []string{"GOOGLE_GEMINI_BASE_URL=" + o.Base, "GEMINI_API_KEY=dummy"}
-	return o.going(argv, "--resume", "latest"), env, write(o, ".gemini/settings.json", settings)
+	return o.going(argv, "--resume", "latest"), env, writeHome(o, ".gemini/settings.json", settings)
 }
 
 // setupPi needs a newer Node than clients of its kind, which comes as a package too.
-func setupPi(c Client, o Drive) (argv, env []string, err error) {
+func setupPi(c realClient, o clientRun) (argv, env []string, err error) {
 	base := o.Base
 	if c.how != "anthropic-messages" {
 		base += "/v1"
@@ -89,13 +91,13 @@ func setupPi(c Client, o Drive) (argv, env []string, err error) {
 		"models": []object{{"id": c.Model, "contextWindow": o.Window, "maxTokens": 8000}},
 	}}}
 	argv = []string{
-		first(o.Dir, "node_modules/node-linux-*/bin/node"), filepath.Join(o.Dir, "node_modules/.bin/pi"),
+		firstOf(o.Dir, "node_modules/node-linux-*/bin/node"), filepath.Join(o.Dir, "node_modules/.bin/pi"),
 		"--offline", "--provider", "scripted", "--model", c.Model, "-p", o.Prompt,
 	}
-	return o.going(argv, "--continue"), []string{"PI_OFFLINE=1"}, write(o, ".pi/agent/models.json", config)
+	return o.going(argv, "--continue"), []string{"PI_OFFLINE=1"}, writeHome(o, ".pi/agent/models.json", config)
 }
 
-func setupQwen(_ Client, o Drive) (argv, env []string, err error) {
+func setupQwen(_ realClient, o clientRun) (argv, env []string, err error) {
 	settings := fmt.Sprintf(`{"security":{"auth":{"selectedType":"openai"}},"general":{"enableAutoUpdate":false,"disableAutoUpdate":true},
 "privacy":{"usageStatisticsEnabled":false},"telemetry":{"enabled":false},"tools":{"truncateToolOutputThreshold":1000000,"truncateToolOutputLines":100000},
 "model":{"name":"scripted","generationConfig":{"contextWindowSize":%d}}}`, o.Window)
@@ -104,10 +106,10 @@ func setupQwen(_ Client, o Drive) (argv, env []string, err error) {
 	}
 	argv = []string{filepath.Join(o.Dir, "node_modules/.bin/qwen"), "--yolo", "-p", o.Prompt}
 	env = []string{"OPENAI_BASE_URL=" + o.Base + "/v1", "OPENAI_API_KEY=" + o.Key, "OPENAI_MODEL=scripted"}
-	return o.going(argv, "--continue"), env, write(o, ".qwen/settings.json", settings)
+	return o.going(argv, "--continue"), env, writeHome(o, ".qwen/settings.json", settings)
 }
 
-func setupCline(_ Client, o Drive) (argv, env []string, err error) {
+func setupCline(_ realClient, o clientRun) (argv, env []string, err error) {
 	settings := object{
 		"version": 1, "lastUsedProvider": "openai-compatible", "modes": object{},
 		"providers": object{
@@ -119,14 +121,14 @@ func setupCline(_ Client, o Drive) (argv, env []string, err error) {
 	program := filepath.Join(o.Dir, "node_modules/.bin/cline")
 	argv = []string{program, "--json", "-k", o.Key, "-P", "openai-compatible", "-m", "scripted", o.Prompt}
 	env = []string{"CLINE_SESSION_BACKEND_MODE=local"} // by itself it leaves a server behind
-	return argv, env, write(o, ".cline/data/settings/providers.json", settings)
+	return argv, env, writeHome(o, ".cline/data/settings/providers.json", settings)
 }
 
-//go:embed sdk.mjs
+//go:embed testdata/clients/sdk.mjs
 var sdkProgram string
 
 // setupSDK runs a small agent written with the vendor's own JavaScript library.
-func setupSDK(c Client, o Drive) (argv, env []string, err error) {
+func setupSDK(c realClient, o clientRun) (argv, env []string, err error) {
 	name := "sdk.mjs"
 	if o.Home == "" { // only asked whether it is there
 		if _, err := os.Stat(filepath.Join(o.Dir, "node_modules/openai")); err != nil {
@@ -141,11 +143,11 @@ func setupSDK(c Client, o Drive) (argv, env []string, err error) {
 		}
 	}
 	argv = []string{"node", filepath.Join(o.Home, name), c.how, o.Base, o.Prompt, o.Key, strconv.Itoa(o.Others)}
-	return argv, nil, write(o, name, sdkProgram)
+	return argv, nil, writeHome(o, name, sdkProgram)
 }
 
-// write writes a file in the client's home: a text, or anything else as JSON.
-func write(o Drive, name string, v any) error {
+// writeHome writes a file in the client's home: a text, or anything else as JSON.
+func writeHome(o clientRun, name string, v any) error {
 	if o.Home == "" {
 		return nil
 	}
