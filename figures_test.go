@@ -11,7 +11,7 @@ import (
 )
 
 var (
-	placeholder = regexp.MustCompile(`\{([a-z0-9-]+)([%+]?)\}`)
+	placeholder = regexp.MustCompile(`\{([a-z0-9-]+)(%?)\}`)
 	percentage  = regexp.MustCompile(`.{0,60}\d %`)
 )
 
@@ -19,7 +19,7 @@ var (
 const stated = `(?:\d[\d.,]*(?: / \d+)?\b|[A-Z][^.|:]*?)`
 
 // TestFigures: README, CHANGELOG and docs/measured.md state the figures and lists of docs/figures.json. For each page the
-// file has sentences, in which {NAME} is a value, {NAME%} the same in percent and {NAME+} the percentage above 100.
+// file has sentences, in which {NAME} is a value and {NAME%} the same in percent.
 func TestFigures(t *testing.T) {
 	var file struct {
 		Figures map[string]struct{ Value, Unit, Measured string }
@@ -70,8 +70,5 @@ func shown(t *testing.T, value, form string) string {
 	}
 	share, err := strconv.ParseFloat(value, 64)
 	must(t, err)
-	if form == "+" {
-		share--
-	}
 	return fmt.Sprintf("%.0f", 100*share)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/policy"
 	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/tokens"
 )
 
 // replayedJSON compares what agents sent with what they would have sent through the proxy, and
@@ -77,6 +78,7 @@ func (j *usageJSON) replay(
 
 func (j *replayedJSON) add(ctx context.Context, f *sessionfile.File, counted map[library.Request]bool) error {
 	opts := f.Options()
+	opts.Tokens = tokens.NewTokenizer(f.Model, nil)
 	opts.Policy, opts.Budget = policy.Pays(policy.Default()), fold.Budget{Window: j.Window}
 	again := 0
 	opts.Observe = func(_ context.Context, _ store.SessionKey, e pleat.Event) {
@@ -88,10 +90,10 @@ func (j *replayedJSON) add(ctx context.Context, f *sessionfile.File, counted map
 	if err != nil {
 		return err
 	}
-	around, before, last, sum := -1, 0, time.Time{}, *j
+	before, last, sum := 0, time.Time{}, *j
 	sum.Agents = make([]ownJSON, len(bench.Agents()))
 	copy(sum.Agents, j.Agents)
-	agents := make([]bench.AgentReplay, len(sum.Agents))
+	var agents []bench.AgentReplay
 	for rec, err := range f.Records() {
 		if err != nil {
 			return err
@@ -101,17 +103,19 @@ func (j *replayedJSON) add(ctx context.Context, f *sessionfile.File, counted map
 			if last.IsZero() || rec.Time.IsZero() {
 				idle = 0
 			}
+			if agents == nil { // files have neither the system prompt nor the tools
+				head := max(u.Prompt()-int(s.Snapshot().Whole), 0)
+				words := strings.Repeat(" word", head) // counts as at least head tokens
+				s.SetHead(opts.System+words[:len(words)*head/max(opts.Tokens.CountText(words), 1)], opts.Tools)
+				for i, a := range bench.Agents() {
+					sum.Agents[i].Name = a.Name
+					agents = append(agents, bench.AgentReplay{Agent: a, Window: j.Window, Fixed: head})
+				}
+			}
 			if _, err := s.View(ctx, pleat.Turn{Idle: idle}); err != nil {
 				return err
 			}
-			snap := s.Snapshot()
-			if around < 0 { // the system prompt and the tools, which files do not have
-				around = max(u.Prompt()-int(snap.Whole), 0)
-				for i, a := range bench.Agents() {
-					agents[i], sum.Agents[i].Name = bench.AgentReplay{Agent: a, Window: j.Window, Fixed: around}, a.Name
-				}
-			}
-			with, whole := around+int(snap.Tokens), around+int(snap.Whole)
+			with, whole := int(s.Snapshot().Tokens), int(s.Snapshot().Whole)
 			fresh := whole - before // since the request before
 			if before == 0 || len(f.Model.Cache.TTL) > 0 && idle > f.Model.Cache.TTL[0] {
 				fresh, again = whole, 0 // the cache has nothing

@@ -3,10 +3,16 @@ package main
 import (
 	"bytes"
 	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/library"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/sessionfile"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/model"
@@ -93,5 +99,44 @@ func TestUsageOfRuns(t *testing.T) {
 	}
 	if got := d.run("usage", "--until", "2020-01-01"); strings.Contains(got, "pleat run") {
 		t.Errorf("usage of another time has the run: %s", got)
+	}
+}
+
+// The system prompt and the tools, which files do not have, take part of the window: no request of a
+// replay is larger than it.
+func TestSavedKeepsToTheWindow(t *testing.T) {
+	const head, window, turns = 30_000, 60_000, 35
+	var file strings.Builder
+	for i := range turns {
+		fmt.Fprintf(&file, `{"type":"user","uuid":"u%d","message":{"role":"user","content":"Go on."}}
+{"type":"assistant","uuid":"a%[1]d","message":{"id":"m%[1]d","model":"claude-opus-4-5","role":"assistant",`+
+			`"content":[{"type":"text","text":%q}],"usage":{"input_tokens":%d}}}
+`, i, strings.Repeat(" word", 1000), head+1000*i)
+	}
+	name := filepath.Join(t.TempDir(), "s.jsonl")
+	if err := os.WriteFile(name, []byte(file.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := &term.Console{Stdout: io.Discard, Stderr: io.Discard, Getenv: func(string) string { return "" }}
+	f, err := sessionfile.Read(t.Context(), p, name, sessionfile.Flags{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	counted := make(map[library.Request]bool)
+	for rec, err := range f.Records() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if rec.Usage != nil {
+			counted = map[library.Request]bool{{Time: rec.Time, Usage: *rec.Usage}: true} // the last
+		}
+	}
+	j := &replayedJSON{Window: window}
+	if err := j.add(t.Context(), f, counted); err != nil || j.Requests != 1 {
+		t.Fatal(j.Requests, err)
+	}
+	if j.Would < head || j.Would > window || j.Whole < window {
+		t.Errorf("the last request has %d tokens with pleat, %d without", j.Would, j.Whole)
 	}
 }
