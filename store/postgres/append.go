@@ -140,7 +140,7 @@ func (s *Store) lockSession(
 		var version int
 		err := row.Scan(&moment, &xid, &a.sealer, &version)
 		if err == nil {
-			_, err = versions.From(version, false)
+			err = rows.CheckVersion(version, schemaVersion)
 		}
 		if err != nil || a.sealer == nil {
 			return err

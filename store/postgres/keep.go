@@ -58,7 +58,7 @@ func forget(ctx context.Context, tx pgx.Tx, key store.SessionKey) error {
 		return store.ErrNotFound
 	}
 	if err == nil {
-		_, err = versions.From(version, false)
+		err = rows.CheckVersion(version, schemaVersion)
 	}
 	if err != nil {
 		return err

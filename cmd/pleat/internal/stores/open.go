@@ -150,7 +150,6 @@ const (
 	MakeMissing Access = iota // make it if it does not exist
 	MustExist                 // do not make it
 	ReadOnly                  // nor change it
-	Migrate                   // make it, or bring a database of an older version up to date
 )
 
 // OpenAt opens a store in a PostgreSQL database, which is named by its URL, or in a
@@ -159,8 +158,7 @@ func OpenAt(ctx context.Context, path string, how Access, keys ...[]byte) (st St
 	switch scheme := Scheme(path); {
 	case scheme == "postgres" || scheme == "postgresql":
 		st, err = postgres.Open(ctx, path, &postgres.Options{
-			Keys: keys, MustExist: how == MustExist,
-			ReadOnly: how == ReadOnly, Migrate: how == Migrate,
+			Keys: keys, MustExist: how == MustExist, ReadOnly: how == ReadOnly,
 		})
 		if errors.Is(err, store.ErrNotFound) {
 			err = fmt.Errorf(
@@ -183,10 +181,7 @@ func OpenAt(ctx context.Context, path string, how Access, keys ...[]byte) (st St
 		if end, ok := ctx.Deadline(); ok {
 			o.BusyTimeout = time.Until(end)
 		}
-		if st, err = sqlite.Open(path, o); errors.Is(err, store.ErrSchema) && o.ReadOnly {
-			o.ReadOnly = false // whoever uses a file of an older version first brings it up to date
-			st, err = sqlite.Open(path, o)
-		}
+		st, err = sqlite.Open(path, o)
 		if errors.Is(err, store.ErrCorrupt) && !isDatabase(path) {
 			err = fmt.Errorf(
 				"open store: %s is not a store, or its beginning is overwritten (--store or PLEAT_STORE names it)",
