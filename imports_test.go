@@ -232,9 +232,8 @@ var imports = map[string][]string{
 		"ledger", "ledger/toolcall", "cmd/pleat/internal/library", "cmd/pleat/internal/mcp", "model", "policy", "proxy",
 		"recall", "sessionlog", "store", "tokens", "transcript", "wire/gemini", "internal/bill", "internal/query",
 	},
-	"cmd/pleat/internal/bench/synth": {"model", "tokens", "transcript"},
 	"cmd/pleat/internal/bench": {
-		"", "digest", "fold", "fold/lever", "cmd/pleat/internal/bench/synth", "cmd/pleat/internal/term", "internal/clue",
+		"", "digest", "fold", "fold/lever", "cmd/pleat/internal/term", "internal/clue",
 		"ledger/toolcall", "model",
 		"policy", "recall", "sessionlog", "store", "tokens", "transcript", "userwords", "wire/anthropic", "wire/openai",
 	},

@@ -29,7 +29,7 @@ budget; then things that a continuing agent needs are looked up in what is left:
 the real agent used afterwards, changed files, newest outcomes, exact strings, people's words,
 the task list. Whole sessions are then replayed against a simulated prompt cache.
 
-Sessions come from a folder (--corpus), or are made up with known truth (--synthetic, and when
+Sessions come from a folder (--corpus), or are made up, with known rules (--synthetic, and when
 no folder is given). The same sessions give the same JSON. docs/bench.md explains every figure.
 
 No model is asked unless --answerer names one: then it writes questions about each session,

@@ -27,9 +27,6 @@ type trail map[string]ChangeOp
 
 // trail is the gold at a cut: what calls of tools that can do nothing else asked for and were not refused.
 func (s *Session) trail(cut int) trail {
-	if s.truth != nil {
-		return s.truth.trail() // of the end; before it precision is not asked
-	}
 	t := make(trail)
 	t.addCalls(s.Messages[:cut])
 	return t

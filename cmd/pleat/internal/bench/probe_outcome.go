@@ -152,24 +152,13 @@ func outcomes(s *Session, sp span) []probe {
 			last[cmd] = outcomeOf(cmd, r)
 		})
 	}
-	var newest []outcome
+	heads := make(map[string]int) // of commands that begin alike nobody can tell which one a line means
+	for cmd := range last {
+		heads[headOf(cmd)]++
+	}
+	var out []probe
 	for _, cmd := range order {
-		if o, ok := last[cmd]; ok {
-			newest = append(newest, o)
-		}
-	}
-	return outcomeProbes(newest)
-}
-
-// outcomeProbes asks for outcomes, but for those of commands that begin alike: nobody can tell which one a
-// line means.
-func outcomeProbes(list []outcome) (out []probe) {
-	heads := make(map[string]int)
-	for _, o := range list {
-		heads[headOf(o.command)]++
-	}
-	for _, o := range list {
-		if heads[headOf(o.command)] == 1 {
+		if o, ok := last[cmd]; ok && heads[headOf(cmd)] == 1 {
 			out = append(out, outcomeProbe(o))
 		}
 	}

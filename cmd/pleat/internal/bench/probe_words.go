@@ -86,27 +86,32 @@ const (
 	fromPasted = 5
 )
 
-// humanWords asks for every sentence that a person typed. Which of them bind the agent, and
-// which take something back, only the generator of a made-up session knows.
-func humanWords(s *Session, sp span) []probe {
-	var out []probe
+// humanWords asks for every sentence that a person typed.
+func humanWords(s *Session, sp span) (out []probe) {
 	for _, m := range s.Messages[:sp.cut] {
-		if text, ok := userwords.TypedText(m); ok {
-			out = append(out, typedProbes(text)...)
+		text, _ := userwords.TypedText(m)
+		units := slices.DeleteFunc(sentences(text), func(u string) bool { return len(wordSet(u)) < 3 })
+		if len(text) > pasted {
+			units = units[:min(len(units), fromPasted)]
+		}
+		for _, u := range units {
+			if len(u) <= 600 { // else it is a line of a log
+				out = append(out, sentenceProbe(HumanWords, u, firstWords(u)))
+			}
 		}
 	}
 	return out
 }
 
-// typedProbes asks for the sentences of a text that a person typed.
-func typedProbes(text string) (out []probe) {
-	units := slices.DeleteFunc(sentences(text), func(u string) bool { return len(wordSet(u)) < 3 })
-	if len(text) > pasted {
-		units = units[:min(len(units), fromPasted)]
-	}
-	for _, u := range units {
-		if len(u) <= 600 { // else it is a line of a log
-			out = append(out, sentenceProbe(HumanWords, u, firstWords(u)))
+// constraints asks for the rules in force at the cut, and for what took others back.
+func constraints(s *Session, sp span) (out []probe) {
+	for _, r := range s.rules {
+		switch {
+		case r.Message >= sp.cut:
+		case r.Lifted > 0 && r.Lifted < sp.cut:
+			out = append(out, sentenceProbe(Reversals, r.LiftedBy, firstWords(r.LiftedBy)))
+		default:
+			out = append(out, sentenceProbe(Constraints, r.Text, firstWords(r.Text)))
 		}
 	}
 	return out

@@ -146,7 +146,7 @@ func (w *worker) run(ctx context.Context) (*sessionResult, error) {
 		Tokens: w.size(len(w.s.Messages)), Before: w.size(sp.cut),
 	}}
 	var err error
-	if r.cells, err = w.cells(ctx, w.s.spans(), w.o.keys(false), r.row.Targets); err != nil {
+	if r.cells, err = w.cells(ctx, []span{sp}, w.o.keys(false), r.row.Targets); err != nil {
 		return nil, err
 	}
 	if r.own, err = w.cells(ctx, w.s.ownSpans(), w.o.keys(true), map[Family]int{}); err == nil && !w.o.NoMoney {
@@ -198,7 +198,7 @@ func (w *worker) newCut(sp span) *cut {
 	before := w.s.Messages[:sp.cut]
 	return &cut{
 		worker: w, sp: sp, before: before, size: w.size(sp.cut), whole: transcript.NewTranscript(before...),
-		probes: w.s.probes(sp), gold: w.s.trail(sp.cut), shell: shellText(before),
+		probes: mine(w.s, sp), gold: w.s.trail(sp.cut), shell: shellText(before),
 	}
 }
 

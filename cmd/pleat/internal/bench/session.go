@@ -27,7 +27,7 @@ type Session struct {
 	// summary that it went on from.
 	Compactions []Compaction
 
-	truth *truth // of a made-up session
+	rules []constraint // of a made-up session, in the order of the messages
 }
 
 // Compaction is a place where an agent replaced its history by a summary.

@@ -33,8 +33,7 @@ type Live struct {
 // Lived is what [Compare] found, by arm.
 type Lived []Live
 
-// Compare lives through the sessions under each arm, in a window as large as the first budget: made-up ones
-// to their end, others up to their cut. With a model that summarizes as each arm asks it to it does so twice, and
+// Compare lives through the sessions up to their cuts under each arm, in a window as large as the first budget. With a model that summarizes as each arm asks it to it does so twice, and
 // what differs stands below the row by code: a page by code keeps rules that the prompt of a design does not ask for.
 func Compare(ctx context.Context, sessions []Session, o Options) (rows Lived, err error) {
 	o = o.withDefaults()
@@ -62,8 +61,7 @@ func live(ctx context.Context, sessions []Session, o Options) (Lived, error) {
 	var mu sync.Mutex
 	failed := each(ctx, len(sessions), o.Workers, o.Progress, func(ctx context.Context, i int) error {
 		w := &worker{o: o, s: &sessions[i], tokens: tokens.NewTokenizer(model.Model{}, nil)}
-		spans := sessions[i].spans()
-		c := w.newCut(spans[len(spans)-1])
+		c := w.newCut(sessions[i].futureSpan())
 		for k, arm := range o.Arms {
 			row, err := c.live(ctx, arm)
 			if err != nil {

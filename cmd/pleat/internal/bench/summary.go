@@ -80,9 +80,7 @@ func (s *Summarizer) Estimate(sessions []Session, o Options) Estimate {
 				e.add(s.Model, k.chain*summaryTries, size/k.chain+k.budget, min(k.budget/2, 8_000))
 			}
 		}
-		for _, sp := range sessions[i].spans() {
-			add(sp.cut, o.keys(false))
-		}
+		add(sessions[i].futureSpan().cut, o.keys(false))
 		for _, sp := range sessions[i].ownSpans() {
 			add(sp.cut, o.keys(true))
 		}

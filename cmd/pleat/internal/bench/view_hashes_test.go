@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pleat-dev/pleat/cmd/pleat/internal/bench/synth"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/bench"
 	"github.com/pleat-dev/pleat/internal/viewtest"
 )
 
@@ -16,9 +16,8 @@ func TestViewHashes(t *testing.T) {
 		t.Skip("long: deterministic, and run without -short by go test work")
 	}
 	got := map[string]string{}
-	for i := range synth.Sessions() {
-		made := synth.Scale(i, 28_000)
-		viewtest.Add(t, got, "synthetic/"+made.Kind, made.Messages)
+	for _, made := range bench.SynthSessions(28_000) {
+		viewtest.Add(t, got, strings.TrimSuffix(made.Name, "-28k"), made.Messages)
 	}
 	viewtest.Compare(t, got, func(name string) bool { return strings.HasPrefix(name, "synthetic/") })
 }
