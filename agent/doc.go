@@ -32,7 +32,7 @@
 // # Permission
 //
 // Tools that only look run at once. For the others, [Options.Permit] is asked, and without
-// it they are refused. [Rules] are allow and deny rules as data. File tools are confined
+// it they are refused. [Rules] allow calls without asking. File tools are confined
 // to a [Workspace]. Secrets of known shapes are taken out of tool output before it is
 // recorded, see [RedactSecrets].
 //

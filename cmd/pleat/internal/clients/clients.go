@@ -36,7 +36,7 @@ type Client struct {
 	Why string
 }
 
-// All are the agents that pleat knows. docs/proxy.md has the same list.
+// All are the agents that pleat knows. "pleat setup" lists them.
 var All = []Client{
 	{
 		Name: "claude", Title: "Claude Code", home: "CLAUDE_CONFIG_DIR", folder: "~/.claude", File: "settings.json",
