@@ -19,14 +19,14 @@
 //
 //   - merge_scan.go looks through all pairs each time: quadratic, but the fastest
 //     for words;
-//   - merge_heap.go keeps the pairs in a heap, and cuts a very long piece into
-//     overlapping windows, so that a megabyte of one letter costs neither quadratic
-//     time nor much memory.
+//   - merge_heap.go keeps the pairs in a heap. A piece of more than 32 KB is merged
+//     in parts, so that a megabyte of one letter does not take much memory.
 //
 // # Promises
 //
 // Counts equal those of OpenAI's own encoders for any valid UTF-8. The
-// test vectors come from there. One thing can change that: the splitter asks the
+// test vectors come from there. Two things can change that. A piece of more than
+// 32 KB, such as a run of one letter, may count a few tokens more. And the splitter asks the
 // standard library which characters are letters, marks, numbers and white space,
 // so a character that Unicode assigned after the release known to the Go
 // toolchain counts as a symbol.
@@ -44,5 +44,5 @@
 //
 // The vocabulary is loaded at its first use, in some tens of milliseconds, and then
 // takes about 10 MB for the life of the process. Each goroutine that is counting has
-// some 400 KB of scratch memory, which is pooled.
+// some 400 KB of scratch memory, which is pooled; 1 MB once it has met a very long piece.
 package bpe

@@ -38,23 +38,15 @@ func (e *Encoding) Count(text string) int {
 		tokens += s.count(e.vocab, b, i, j)
 		i = j
 	}
-	e.release(s)
+	e.memory.Put(s)
 	return tokens
-}
-
-// release gives scratch memory back for the next caller, unless a strange text
-// has made it large.
-func (e *Encoding) release(s *scratch) {
-	if cap(s.long.heap.next) <= 4*windowSize {
-		e.memory.Put(s)
-	}
 }
 
 // A scratch is the memory that merging needs.
 type scratch struct {
 	cache countCache
 	parts scanParts
-	long  windowMerge
+	long  heapMerge
 }
 
 // bytesOf returns the bytes of a string without a copy. They must not be written.
@@ -84,32 +76,15 @@ type cachedCount struct {
 	size, count uint32
 }
 
-// cacheMasks cuts two words down to a piece of a given size. Words of all lengths
-// take the same path through the cache that way: a branch on the length could not
-// be predicted.
-var cacheMasks = func() (masks [cacheLimit + 1]struct{ low, high uint64 }) {
-	for size := range masks {
-		masks[size].low = ^uint64(0) >> (64 - 8*min(size, 8))
-		masks[size].high = ^uint64(0) >> (64 - 8*max(size-8, 0))
-	}
-	return masks
-}()
-
 // count returns the number of tokens in the piece b[i:j].
 func (s *scratch) count(v *vocabulary, b []byte, i, j int) int {
 	size := j - i
 	if size > cacheLimit {
 		return s.countUncached(v, b, i, j)
 	}
-	var low, high uint64
-	if i+cacheLimit <= len(b) {
-		masks := &cacheMasks[size]
-		low, high = load8(b, i)&masks.low, load8(b, i+8)&masks.high
-	} else {
-		low = loadUpTo8(b, i, min(size, 8))
-		if size > 8 {
-			high = loadUpTo8(b, i+8, size-8)
-		}
+	low, high := loadUpTo8(b, i, min(size, 8)), uint64(0)
+	if size > 8 {
+		high = loadUpTo8(b, i+8, size-8)
 	}
 	e := &s.cache[(low*multiplier1^high*multiplier2)>>(64-cacheBits)]
 	if e.low != low || e.high != high || e.size != uint32(size) {
@@ -125,5 +100,14 @@ func (s *scratch) countUncached(v *vocabulary, b []byte, i, j int) int {
 	if suitsScan(b, i, j) {
 		return v.mergeScan(&s.parts, b, i, j)
 	}
-	return s.long.count(v, b[i:j], windowSize)
+	tokens := 0
+	for ; i < j; i += maxMerged {
+		s.long.merge(v, b, i, min(i+maxMerged, j))
+		tokens += s.long.count()
+	}
+	return tokens
 }
+
+// maxMerged is how many bytes of a piece are merged together, so that the memory for it is bounded. Only a text
+// with so long a run of letters, or of signs, has a border there that the encoding does not have.
+const maxMerged = 32 << 10

@@ -75,29 +75,13 @@ func TestRandomTexts(t *testing.T) {
 }
 
 func TestCorpora(t *testing.T) {
-	texts := bpetest.Worst(40_000)
+	texts := bpetest.Worst(maxMerged)
 	texts["mixed"] = bpetest.Mixed(200_000)
 	texts["cjk"] = bpetest.CJK(40_000)
 	for name, text := range texts {
 		t.Run(name, func(t *testing.T) {
 			checkText(t, text)
 		})
-	}
-}
-
-// TestFastPath checks that the ASCII shortcuts of the splitters agree with the
-// functions that follow the patterns.
-func TestFastPath(t *testing.T) {
-	rng := rand.New(rand.NewPCG(3, 4))
-	for range rounds(50_000) {
-		text := []byte(randomText(rng, 8))
-		if len(text) == 0 {
-			continue
-		}
-		classes := loadClasses()
-		if got, want := split(classes, text, 0), splitAny(classes, text, 0); got != want {
-			t.Fatalf("split(%q) = %d, want %d", text, got, want)
-		}
 	}
 }
 
@@ -145,7 +129,7 @@ func TestScratchStaysSmall(t *testing.T) {
 	s := new(scratch)
 	for name, text := range bpetest.Worst(100_000) {
 		s.count(O200k().vocab, []byte(text), 0, len(text))
-		if n := cap(s.long.heap.next); n > 4*windowSize {
+		if n := cap(s.long.next); n > maxMerged {
 			t.Errorf("%s: room for %d parts", name, n)
 		}
 	}

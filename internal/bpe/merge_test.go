@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/pleat-dev/pleat/internal/difftest"
@@ -98,50 +97,6 @@ func TestMerges(t *testing.T) {
 		if got := m.appendTokens(nil, v, piece); !slices.Equal(got, want) {
 			t.Fatalf("heap merge of %q\n got %v\nwant %v", piece, got, want)
 		}
-	}
-}
-
-// TestWindows merges with windows so small that seams fail often, and checks that
-// those which succeed are right, and that some do.
-func TestWindows(t *testing.T) {
-	rng := rand.New(rand.NewPCG(11, 12))
-	succeeded, failed := 0, 0
-	for range 3000 {
-		piece := randomPiece(rng, 20+rng.IntN(400))
-		v := e.vocab
-		var whole heapMerge
-		whole.merge(v, piece, 0, len(piece))
-		want := whole.count()
-
-		var m windowMerge
-		size := []int{8, 12, 16, 32, 64, 200}[rng.IntN(6)]
-		n, ok := m.countBy(v, piece, size)
-		if !ok {
-			failed++
-			continue
-		}
-		succeeded++
-		if n != want {
-			t.Fatalf("windows of %d over %q: got %d, want %d", size, piece, n, want)
-		}
-	}
-	if succeeded < 100 || failed < 10 {
-		t.Errorf("%d succeeded and %d failed: the test needs both", succeeded, failed)
-	}
-}
-
-// TestWindowsFallback checks the way out when no seam holds: it begins with windows
-// that are too small.
-func TestWindowsFallback(t *testing.T) {
-	v := O200k().vocab
-	piece := []byte(strings.Repeat("-", 12_000)) // one token of it is longer than 8 bytes
-	var m windowMerge
-	if _, ok := m.countBy(v, piece, 8); ok {
-		t.Fatal("windows of 8 bytes succeed: the test needs some that fail")
-	}
-	want := m.count(v, piece, windowSize)
-	if n := m.count(v, piece, 8); n != want {
-		t.Errorf("count from windows that fail = %d, want %d", n, want)
 	}
 }
 
