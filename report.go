@@ -20,7 +20,7 @@ type Report struct {
 	Whole    int            `json:"tokens_whole"` // what the whole transcript would take
 	Cache    fold.CacheCost `json:"cache"`        // of the newest epoch
 	// Digests tell how each digest came to be, oldest first: by a model, or by code where
-	// a model gave no usable answer or the notes were enough.
+	// a model gave no usable answer.
 	Digests []digest.Origin `json:"digests,omitempty"`
 }
 

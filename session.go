@@ -115,7 +115,7 @@ func newSession(ctx context.Context, st store.Store, key store.SessionKey, o *Op
 		pages.Named = o.named
 	}
 	thinking := o.Model.Thinking
-	state.Policy, state.Binds, state.Silent = &o.Policy, thinking.Bound, thinking.Bound && thinking.Silent
+	state.Binds, state.Silent = thinking.Bound, thinking.Bound && thinking.Silent
 	state.Layout.Recall, state.Layout.ThinkFirst = o.Recall, thinking.First
 	say := voice{key, o, mu}
 	entries := journal.New(journal.Options{

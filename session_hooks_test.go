@@ -148,13 +148,12 @@ func (touchy) Pull(context.Context, *fold.Draft) error { return nil }
 func (l touchy) Check() error                          { l.panics("Check"); return nil }
 func (l touchy) Asks() fold.Ask                        { l.panics("Asks"); return fold.Ask{} }
 func (touchy) Ahead(*fold.Draft, int)                  {}
-func (l touchy) Behind() int                           { l.panics("Behind"); return 0 }
 func (l touchy) MarshalJSON() ([]byte, error)          { l.panics("MarshalJSON"); return []byte("{}"), nil }
 
 // A lever that panics when it is asked something is an error that names it, before anything is folded.
 func TestLeverPanicsWhenAsked(t *testing.T) {
 	s := open(t, store.NewMemory(), &pleat.Options{})
-	for _, asked := range []string{"", "Name", "Check", "Asks", "Behind"} {
+	for _, asked := range []string{"", "Name", "Check", "Asks"} {
 		p := fold.Policy{Name: "mine", AtRed: fold.Steps{touchy{asked}}}
 		_, opened := pleat.OpenSession(t.Context(), store.NewMemory(), pleat.Key{Session: "s"}, &pleat.Options{Policy: p})
 		_, pulled := s.Pull(t.Context(), touchy{asked})

@@ -56,9 +56,6 @@ func checkLever(l Lever, born bool, own []Lever) error {
 				return err
 			}
 		}
-		if s, ok := l.(Starter); ok {
-			s.Behind()
-		}
 		if c, ok := l.(Checker); ok {
 			return c.Check()
 		}

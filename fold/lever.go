@@ -126,14 +126,6 @@ type Fitter interface {
 	Fits()
 }
 
-// A Starter folds from the same place on every time: behind the first messages. The engine
-// measures what follows as it comes, while it is in memory.
-type Starter interface {
-	Lever
-	// Behind returns how many messages it keeps at the beginning; 0: it does not fold.
-	Behind() int
-}
-
 // A Checker is a lever whose settings can be wrong.
 type Checker interface {
 	Lever

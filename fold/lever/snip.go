@@ -26,14 +26,6 @@ func (s Snip) Check() error {
 	return cmp.Or(fold.CheckNumbers("above, head and tail", s.Above, s.Head, s.Tail), notBlank("stub", s.Stub))
 }
 
-// Behind returns how many messages it keeps at the beginning.
-func (s Snip) Behind() int {
-	if s.Above <= 0 {
-		return 0
-	}
-	return max(s.Head, 1)
-}
-
 // Pull folds the middle, whatever the goal.
 func (s Snip) Pull(ctx context.Context, d *fold.Draft) error {
 	if s.Above <= 0 || s.Main && d.Child || s.shown(d) <= s.Above {

@@ -24,15 +24,11 @@ type Contents struct {
 	codecs map[transcript.Format]transcript.Codec
 	limit  int
 
-	kept  []keptAt
-	forms []MessageForm         // those that occur: a few
+	kept  []KeptMessage
 	held  map[int]*list.Element // of order
 	order *list.List            // of *heldMessage, the one used last in front
 	bytes int                   // of these
 	large *heldMessage          // the last that is too large to stand among them; nil: none
-
-	// leaving is called before a message goes from memory; nil: nothing is.
-	leaving func(i int)
 }
 
 // KeptMessage says where in the store a message is, and how it is read.
@@ -40,13 +36,6 @@ type KeptMessage struct {
 	Seq  uint64
 	Body transcript.Hash
 	Form MessageForm
-}
-
-// keptAt is a KeptMessage in less memory.
-type keptAt struct {
-	body transcript.Hash
-	seq  uint64
-	form int32 // index in forms
 }
 
 type heldMessage struct {
@@ -67,12 +56,7 @@ func NewContents(
 }
 
 func (c *Contents) add(m transcript.Message, k KeptMessage) {
-	form := slices.Index(c.forms, k.Form)
-	if form < 0 {
-		form = len(c.forms)
-		c.forms = append(c.forms, k.Form)
-	}
-	c.kept = append(c.kept, keptAt{k.Body, k.Seq, int32(form)})
+	c.kept = append(c.kept, k)
 	c.hold(len(c.kept)-1, m)
 }
 
@@ -100,11 +84,11 @@ func (c *Contents) takeOut(start, end int) {
 }
 
 // Entry is the number of the entry that message i was stored in.
-func (c *Contents) Entry(i int) uint64 { return c.kept[i].seq }
+func (c *Contents) Entry(i int) uint64 { return c.kept[i].Seq }
 
 // Find returns the message whose entry has a number.
 func (c *Contents) Find(seq uint64) (message int, ok bool) {
-	return slices.BinarySearchFunc(c.kept, seq, func(k keptAt, seq uint64) int { return cmp.Compare(k.seq, seq) })
+	return slices.BinarySearchFunc(c.kept, seq, func(k KeptMessage, seq uint64) int { return cmp.Compare(k.Seq, seq) })
 }
 
 // at returns message i, or a stand-in if what was stored of it is damaged.
@@ -140,7 +124,6 @@ func (c *Contents) holding(i int) (m transcript.Message, ok bool) {
 func (c *Contents) hold(i int, m transcript.Message) {
 	h := &heldMessage{i, m.Weight(), m}
 	if h.bytes > c.limit/4 {
-		c.dropLarge()
 		c.large = h
 		return
 	}
@@ -152,7 +135,7 @@ func (c *Contents) hold(i int, m transcript.Message) {
 // Shrink drops messages from memory, those used least recently first, until the others take
 // about that many bytes.
 func (c *Contents) Shrink(bytes int) {
-	c.dropLarge()
+	c.large = nil
 	c.trim(bytes)
 }
 
@@ -160,23 +143,9 @@ func (c *Contents) trim(bytes int) {
 	for c.bytes > bytes && c.order.Len() > 1 {
 		back := c.order.Back()
 		last := back.Value.(*heldMessage)
-		c.leave(last.i)
 		c.order.Remove(back)
 		delete(c.held, last.i)
 		c.bytes -= last.bytes
-	}
-}
-
-func (c *Contents) dropLarge() {
-	if c.large != nil {
-		c.leave(c.large.i)
-		c.large = nil
-	}
-}
-
-func (c *Contents) leave(i int) {
-	if c.leaving != nil {
-		c.leaving(i)
 	}
 }
 
@@ -191,8 +160,7 @@ func (c *Contents) weight() int {
 // load reads message i from the store, or makes a stand-in for it.
 func (c *Contents) load(ctx context.Context, i int) (transcript.Message, error) {
 	k := c.kept[i]
-	form := c.forms[k.form]
-	m, err := c.Read(ctx, KeptMessage{k.seq, k.body, form})
+	m, err := c.Read(ctx, k)
 	if err == nil {
 		return m, nil
 	}
@@ -201,8 +169,8 @@ func (c *Contents) load(ctx context.Context, i int) (transcript.Message, error) 
 	}
 	var shapes []BlockShape
 	gone := true // the session was deleted, or another one has its name
-	for e, err := range c.store.Scan(ctx, c.key, k.seq) {
-		gone = err == nil && e.BodyHash != k.body
+	for e, err := range c.store.Scan(ctx, c.key, k.Seq) {
+		gone = err == nil && e.BodyHash != k.Body
 		if d, bad := ReadMessageData(e.Data); err == nil && bad == nil {
 			shapes = d.Blocks
 		}
@@ -211,7 +179,7 @@ func (c *Contents) load(ctx context.Context, i int) (transcript.Message, error) 
 	if gone {
 		return transcript.Message{}, fmt.Errorf("read message %d: %w", i+1, store.ErrNotFound)
 	}
-	return StandIn(form, shapes), nil
+	return StandIn(k.Form, shapes), nil
 }
 
 // Read reads a message from the store.

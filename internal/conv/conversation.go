@@ -32,10 +32,6 @@ type Conversation struct {
 	Contents *Contents
 	// Index finds blocks and stretches by their handles. Whoever folds a stretch adds it.
 	Index Handles
-	// Starts lists the first messages of the stretches that are folded again and again, so
-	// that they are measured while their messages are in memory; nil: the first behind the
-	// system prompt, and the first answer.
-	Starts func() []int
 
 	rounds transcript.Transcript // knows the rounds, keeps no message
 	facts  transcript.Facts
@@ -46,17 +42,14 @@ type Conversation struct {
 	whole  int
 	inputs map[int]transcript.Hash // what [inputHash] returns, by call, where that is not the hash of the bytes
 
-	meters  []*stretchMeter // of stretches that begin where Starts says
-	metered bool            // there is one for each of these places
+	measured []measured // the newest last
 }
 
 // New makes an empty conversation whose messages are in contents.
 func New(count tokens.MessageCounter, contents *Contents) *Conversation {
-	c := &Conversation{
+	return &Conversation{
 		count: count, Contents: contents, rounds: transcript.Forgetful(), inputs: make(map[int]transcript.Hash),
 	}
-	contents.leaving = c.leaving
-	return c
 }
 
 // Of makes a conversation of messages that are kept in memory, with no store behind them.
@@ -184,8 +177,7 @@ func (c *Conversation) TakeOut(start, end int) {
 		}
 	}
 	c.words.TakeOut(start, end)
-	c.meters = slices.DeleteFunc(c.meters, func(m *stretchMeter) bool { return m.end > start })
-	c.metered = false
+	c.measured = slices.DeleteFunc(c.measured, func(m measured) bool { return m.end > start })
 }
 
 // describe finds the facts of a message. If the message is a stand-in for one that cannot

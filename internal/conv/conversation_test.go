@@ -206,10 +206,10 @@ func TestHandlesMeet(t *testing.T) {
 		if len(names) == 5 {
 			break
 		}
-		if index.blocks == nil {
+		if index.places == nil {
 			index.Add(transcript.HashOf("other words"), transcript.Place{Start: 0, End: 1, Block: 0})
 		}
-		index.blocks[h] = blockAt{9, uint32(len(names))} // somebody else has it
+		index.places[h] = transcript.Place{Start: 9, End: 10, Block: len(names)} // somebody else has it
 	}
 	for i, n := range []int{8, 10, 12, 12, 12} {
 		if len(names[i]) != n {

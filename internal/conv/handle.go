@@ -34,19 +34,12 @@ func handlesFor(content transcript.Hash, p transcript.Place) iter.Seq[transcript
 // Handles finds places by their handles. Of two places with the same first characters, the
 // later one gets a longer handle.
 type Handles struct {
-	blocks    map[transcript.Handle]blockAt
-	stretches map[transcript.Handle]transcript.Place
+	places map[transcript.Handle]transcript.Place
 }
-
-// blockAt is the place of a block, in half the memory.
-type blockAt struct{ message, block uint32 }
 
 // At returns the place that a handle stands for.
 func (h *Handles) At(name transcript.Handle) (transcript.Place, bool) {
-	if b, ok := h.blocks[name]; ok {
-		return transcript.Place{Start: int(b.message), End: int(b.message) + 1, Block: int(b.block)}, true
-	}
-	p, ok := h.stretches[name]
+	p, ok := h.places[name]
 	return p, ok
 }
 
@@ -62,15 +55,11 @@ func (h *Handles) Name(content transcript.Hash, p transcript.Place) transcript.H
 
 // Add gives a place its handle.
 func (h *Handles) Add(content transcript.Hash, p transcript.Place) transcript.Handle {
-	if h.blocks == nil {
-		h.blocks, h.stretches = make(map[transcript.Handle]blockAt), make(map[transcript.Handle]transcript.Place)
+	if h.places == nil {
+		h.places = make(map[transcript.Handle]transcript.Place)
 	}
 	name := h.Name(content, p)
-	if p.Block >= 0 {
-		h.blocks[name] = blockAt{uint32(p.Start), uint32(p.Block)}
-	} else {
-		h.stretches[name] = p
-	}
+	h.places[name] = p
 	return name
 }
 
@@ -80,9 +69,9 @@ func (h *Handles) takeOut(i, to int, facts transcript.MessageFacts) {
 		switch {
 		case bf.Handle == 0:
 		case to < 0:
-			delete(h.blocks, bf.Handle)
+			delete(h.places, bf.Handle)
 		default:
-			h.blocks[bf.Handle] = blockAt{uint32(to), uint32(b)}
+			h.places[bf.Handle] = transcript.Place{Start: to, End: to + 1, Block: b}
 		}
 	}
 }

@@ -12,7 +12,6 @@ import (
 
 	"github.com/pleat-dev/pleat/digest"
 	"github.com/pleat-dev/pleat/fold"
-	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/pleattest"
 	"github.com/pleat-dev/pleat/store"
@@ -170,31 +169,6 @@ func TestPanics(t *testing.T) {
 			t.Errorf("by %s, the log has:\n%s", o.By, &p.log)
 		}
 	})
-}
-
-// TestNotesSayEnough: where the agent's notes name everything, no model is asked, unless its text is taken as it
-// comes.
-func TestNotesSayEnough(t *testing.T) {
-	g := pleattest.Always(written)
-	p := join(t, store.NewMemory(), digest.Options{NoBackground: true, Generator: g})
-	for range 3 {
-		p.talk(t, 20)
-	}
-	note := "Sessions are dropped in src/file3.go because sessionCache evicts after 300 entries. Port 8443, 2750 ms.\n"
-	difftest.Must(t, p.j.Note(t.Context(), "state", strings.Repeat(note, 6)))
-	o, _ := p.answer(t.Context())
-	const want = "the notes and the ledger say enough"
-	if len(g.Requests()) > 0 || o.By != "code" || o.Why != want || p.count("warning") > 0 {
-		t.Errorf("%d requests, by %s (%s), told %q", len(g.Requests()), o.By, o.Why, p.told)
-	}
-	need := p.need()
-	need.Ask.AsIs = true
-	p.Lock()
-	p.Answer(t.Context(), need)
-	p.Unlock()
-	if n := len(p.digests()); n != 2 || p.digests()[1].By != "model" || len(g.Requests()) != 1 {
-		t.Errorf("%d digests, %d requests, %q", n, len(g.Requests()), p.told)
-	}
 }
 
 // TestOriginOf: a fold is told to be by whoever wrote the newest digest that it can show.

@@ -100,12 +100,6 @@ func (d *Digester) Answer(ctx context.Context, need fold.Need) {
 	if err := d.o.Journal.Refresh(ctx); err == nil && st.NewestTold() != newest {
 		return // another process has just stored one
 	}
-	if !need.Ask.AsIs && d.notesSayEnough(ctx, need) {
-		d.keep(ctx, digest.Origin{
-			Start: need.Start, End: need.End, By: "code", Why: "the notes and the ledger say enough", Focus: need.Focus,
-		}, st.SourceHash(need.Start, need.End), "")
-		return
-	}
 	f := d.flight
 	if f == nil && d.waits() {
 		f = d.takeOff(false)
@@ -197,13 +191,6 @@ func (d *Digester) fly(ctx context.Context, background bool, write func(context.
 
 // session names the session in the log.
 func (d *Digester) session() []any { return []any{"session", d.o.Journal.Key().String()} }
-
-// notesSayEnough reports whether a digest would only repeat the agent's notes. If that cannot
-// be found out, it would not.
-func (d *Digester) notesSayEnough(ctx context.Context, need fold.Need) bool {
-	enough, err := d.o.Journal.State().NotesSayEnough(ctx, need.Start, need.End)
-	return enough && err == nil
-}
 
 // unlocked calls f with the lock free.
 func (d *Digester) unlocked(f func()) {

@@ -226,26 +226,9 @@ func TestContent(t *testing.T) {
 	}
 }
 
-// TestNotes: notes that name what the assistant spoke of make a digest unnecessary.
-func TestNotes(t *testing.T) {
+// TestPins: a text that is pinned again moves to the end.
+func TestPins(t *testing.T) {
 	s := talked(1)
-	said := "The limiter in src/limits.go leaks; src/limits.go needs a mutex at limits.go:42."
-	record(s, transcript.Assistant(transcript.Say(said)), transcript.User("Go on."),
-		transcript.Assistant(transcript.Say(said)))
-	for _, tt := range []struct {
-		note string
-		want bool
-	}{
-		{"", false},
-		{"src/limits.go leaks.", false},
-		{said + strings.Repeat(" It was looked at with care.", 20), true},
-		{strings.Repeat("Nothing was found out so far. ", 20), false},
-	} {
-		s.Note(transcript.Note{Key: "k", Text: tt.note})
-		if got, err := s.NotesSayEnough(t.Context(), 1, s.Len()); err != nil || got != tt.want {
-			t.Errorf("%.40q: %v, %v", tt.note, got, err)
-		}
-	}
 	s.Pin("a", false)
 	s.Pin("b", false)
 	s.Pin("a", false)

@@ -16,10 +16,9 @@ import (
 // State is a conversation and the folds in force: what a view is computed from.
 type State struct {
 	*conv.Conversation
-	Layout fold.Layout  // of the folds in force
-	Policy *fold.Policy // says which stretches will be folded, and so measured; nil: not known
-	Binds  bool         // thinking is bound to the exact bytes before it
-	Silent bool         // nobody can be asked to drop thinking that may no longer verify: it is not shown
+	Layout fold.Layout // of the folds in force
+	Binds  bool        // thinking is bound to the exact bytes before it
+	Silent bool        // nobody can be asked to drop thinking that may no longer verify: it is not shown
 
 	// In a fork, the results behind the newest mark or view were never shown, also those that
 	// an answer follows: another session had them.
@@ -61,7 +60,6 @@ type State struct {
 // New returns the state of a conversation, with no fold in force.
 func New(c *conv.Conversation, head fold.Parts) *State {
 	s := &State{Conversation: c, Layout: fold.Layout{Source: c, Head: head}, head: head}
-	c.Starts = s.stretchStarts
 	s.rebuild()
 	return s
 }
@@ -215,40 +213,4 @@ func (s *State) Past() fold.Past {
 		o.Told = append(o.Told, t.Narrative)
 	}
 	return o
-}
-
-// stretchStarts lists where the stretches begin that levers fold in every epoch: behind the
-// system prompt, behind the head and behind what a [fold.Starter] keeps.
-func (s *State) stretchStarts() []int {
-	starts := []int{s.Facts().Prompt()}
-	if first := s.Facts().Opening(); first != starts[0] {
-		starts = append(starts, first)
-	}
-	if s.Policy == nil {
-		return starts
-	}
-	for _, l := range slices.Concat(s.Policy.EveryTurn, s.Policy.AtRed) {
-		if st, ok := l.(fold.Starter); ok && st.Behind() > 0 {
-			if at := s.behind(st.Behind()); !slices.Contains(starts, at) {
-				starts = append(starts, at)
-			}
-		}
-	}
-	return starts
-}
-
-// behind is the first place behind n messages and the head that leaves rounds whole.
-func (s *State) behind(n int) int {
-	at := s.Facts().Opening()
-	if s.Policy.FoldHead {
-		at = s.Facts().Prompt()
-	}
-	at = max(n, at)
-	for _, r := range s.Rounds() {
-		if r.Start >= at {
-			break
-		}
-		at = max(at, r.End)
-	}
-	return at
 }

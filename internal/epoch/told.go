@@ -7,8 +7,6 @@ import (
 	"fmt"
 
 	"github.com/pleat-dev/pleat/fold"
-	"github.com/pleat-dev/pleat/internal/text"
-	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -71,56 +69,6 @@ func (s *State) SourceHash(start, end int) transcript.Hash {
 		}
 	}
 	return transcript.Hash(h.Sum(nil))
-}
-
-// leastNotes is the least number of bytes of notes that can stand for a digest.
-const leastNotes = 400
-
-// NotesSayEnough reports whether the agent's notes, the user's words and the ledger name
-// nearly everything that the assistant spoke of more than once in a stretch: then a
-// summary would only repeat them.
-func (s *State) NotesSayEnough(ctx context.Context, start, end int) (bool, error) {
-	if len(s.Notes) == 0 {
-		return false, nil
-	}
-	told := make(map[uint64]bool)
-	tell := func(txt string) {
-		for _, a := range text.AppendAnchors(nil, txt) {
-			told[a.Hash] = true
-		}
-	}
-	size := 0
-	for _, n := range s.Notes {
-		tell(n.Text)
-		size += len(n.Text)
-	}
-	for _, w := range s.Said() {
-		tell(w.Text)
-	}
-	tell(s.Ledger().Render(ledger.RenderOptions{UpTo: end, Budget: 2_000, Count: s.Tokens().CountText}))
-	spoken := make(map[uint64]int)
-	for i := start; i < end; i++ {
-		if s.Facts()[i].Role != transcript.RoleAssistant {
-			continue
-		}
-		m, err := s.Message(ctx, i)
-		if err != nil {
-			return false, err
-		}
-		for _, a := range text.AppendAnchors(nil, m.Text()) {
-			spoken[a.Hash]++
-		}
-	}
-	names, known := 0, 0
-	for h, n := range spoken {
-		if n > 1 {
-			names++
-			if told[h] {
-				known++
-			}
-		}
-	}
-	return size >= leastNotes && known*10 >= names*9, nil
 }
 
 // Content returns the text at a place, checked against every hash on record.

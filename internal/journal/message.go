@@ -3,9 +3,7 @@ package journal
 import (
 	"encoding/json"
 	"fmt"
-	"runtime"
 	"sync"
-	"sync/atomic"
 
 	"github.com/pleat-dev/pleat/internal/conv"
 	"github.com/pleat-dev/pleat/internal/fault"
@@ -99,22 +97,15 @@ func (j *Journal) prepareSome(msgs []transcript.Message) []prepared {
 			out[i].count(t)
 		}
 	}
-	workers := min(runtime.GOMAXPROCS(0), n)
-	if size < preparedLeast {
-		workers = 1
-	}
-	var next atomic.Int64
-	var others sync.WaitGroup
-	work := func() {
-		for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+	var work sync.WaitGroup
+	for i := range out {
+		if size < preparedLeast {
 			one(i)
+		} else {
+			work.Go(func() { one(i) })
 		}
 	}
-	for range workers - 1 {
-		others.Go(work)
-	}
-	work()
-	others.Wait()
+	work.Wait()
 	return out
 }
 
