@@ -225,7 +225,8 @@ var imports = map[string][]string{
 	},
 	"cmd/pleat": {
 		"", "agent", "cmd/pleat/internal/bench", "cmd/pleat/internal/browse", "cmd/pleat/internal/clientconfig",
-		"cmd/pleat/internal/live", "cmd/pleat/internal/models", "cmd/pleat/internal/sessionfile",
+		"cmd/pleat/internal/live", "cmd/pleat/internal/models", "cmd/pleat/internal/rehearsal",
+		"cmd/pleat/internal/sessionfile",
 		"cmd/pleat/internal/stores", "cmd/pleat/internal/telemetry", "cmd/pleat/internal/term", "cmd/pleat/internal/dash",
 		"cmd/pleat/internal/clients", "cmd/pleat/internal/doctor", "cmd/pleat/internal/hook", "cmd/pleat/internal/service",
 		"cmd/pleat/internal/tally", "cmd/pleat/internal/webproxy", "fold", "internal/local", "internal/text", "internal/toolargs",

@@ -14,6 +14,7 @@ import (
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/bench"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/models"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/rehearsal"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/sessionfile"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/fold"
@@ -81,14 +82,15 @@ func (b *benchFlags) declare(fs *pflag.FlagSet) {
 	fs.StringArrayVar(&b.policies, "policy", nil,
 		"also compare your own policy, a JSON `FILE`; may be given more than once")
 	fs.BoolVar(&b.live, "live", false,
-		"only live through the sessions under each policy: tokens, requests, what is left; --budget is the window (32k)")
+		"only live through the sessions under each policy, with summaries by code and by --summarizer (rehearsal): tokens, "+
+			"requests, what is left; --budget is the window (32k)")
 	fs.StringVar(&b.budgets, "budget", "", "the `TOKENS` that a view may have, with commas (49k,20k,8k; bare: 20k,8k)")
 	fs.IntSliceVar(&b.Chains, "compactions", nil,
 		"how many compactions in a row, `N`s with commas (1,2,3,5,10; bare: 1,3)")
 	fs.BoolVar(&b.NoMoney, "no-money", false, "leave the cost simulation out")
 	fs.StringVar(&b.fetch, "fetch", "", "only get the public sessions of the published figures into `FOLDER`")
 	fs.StringVar(&b.summarizer, "summarizer", "",
-		"let `MODEL` write every summary; without --yes only the cost is said")
+		"let `MODEL` write every summary; without --yes only the cost is said, but for \"rehearsal\", as in pleat demo")
 	fs.StringVar(&b.rules, "digest-rules", "", "your own `RULES` for the summarizer, such as \"keep every number\"")
 	fs.StringVar(&b.answerer, "answerer", "", "let `MODEL` answer questions; without --yes only the cost is said")
 	fs.IntVar(&b.questions, "questions", 18, "ask `N` questions about each session; the smallest --budget answers them")
@@ -120,11 +122,15 @@ func (b *benchFlags) run(ctx context.Context, p *term.Console, args []string) er
 		p.Note("Comparing %s (arms) on %s: how much of what an agent needs later is left, then what it costs.\n",
 			term.Plural(len(o.Arms), "way")+" of compacting", from)
 	}
-	if b.sessions, err = b.read(ctx); err != nil {
+	if b.live {
+		b.summarizer = cmp.Or(b.summarizer, played)
+	}
+	tell := p.Progress()
+	if b.sessions, err = b.read(ctx, tell); err != nil {
 		return err
 	}
 	if b.summarizer != "" {
-		if o.Summarizer, err = b.summaries(ctx, p, o); err != nil || !b.yes {
+		if o.Summarizer, err = b.summaries(ctx, p, o); err != nil || !b.yes && b.summarizer != played {
 			return err
 		}
 	}
@@ -134,7 +140,6 @@ func (b *benchFlags) run(ctx context.Context, p *term.Console, args []string) er
 			return err
 		}
 	}
-	tell := p.Progress()
 	tell.AtOnce() // a session can take long
 	tell.Share(0, len(b.sessions), "sessions")
 	o.Progress = func(done, all int) { tell.Share(done, all, "sessions") }
@@ -202,7 +207,15 @@ func (b *benchFlags) write(ctx context.Context, p *term.Console, report term.Res
 	return p.Output(false, report)
 }
 
+// played names the summarizer of the rehearsals of published designs. It lists the calls that it is given and keeps no
+// rules: a page by code does, which the prompts of these designs do not ask for.
+const played = "rehearsal"
+
 func (b *benchFlags) open(ctx context.Context, p *term.Console, spec string) (bench.Asked, error) {
+	if spec == played {
+		s, err := rehearsal.Find("three-layer")
+		return bench.Asked{Generator: s.Model(), Name: played}, err
+	}
 	m, err := models.Open(ctx, spec, p.Getenv)
 	return bench.Asked{Generator: m.Generator, Name: m.Name, Model: m.Model, Dir: b.cache}, err
 }
@@ -219,7 +232,7 @@ func (b *benchFlags) asking(ctx context.Context, p *term.Console, o bench.Option
 // summaries opens the model that summarizes and says what that costs.
 func (b *benchFlags) summaries(ctx context.Context, p *term.Console, o bench.Options) (s *bench.Summarizer, err error) {
 	s = &bench.Summarizer{Rules: b.rules}
-	if s.Asked, err = b.open(ctx, p, b.summarizer); err == nil {
+	if s.Asked, err = b.open(ctx, p, b.summarizer); err == nil && b.summarizer != played {
 		b.sayCost(p, "summarizing", s.Estimate(b.sessions, o))
 	}
 	return s, err
@@ -311,12 +324,14 @@ func tokenList(flag, list string) ([]int, error) {
 	return out, nil
 }
 
-func (b *benchFlags) read(ctx context.Context) (list []bench.Session, err error) {
+func (b *benchFlags) read(ctx context.Context, tell *term.Progress) (list []bench.Session, err error) {
 	if b.synthetic > 600_000 {
 		return nil, term.UsageError("--synthetic: made-up sessions have at most 600,000 tokens")
 	}
 	if b.corpus != "" {
-		list, err = bench.ReadCorpus(ctx, b.corpus)
+		tell.AtOnce() // a session can take long
+		list, err = bench.ReadCorpus(ctx, b.corpus, func(name string) { tell.Say("reading %s", name) })
+		tell.Done()
 		if err == nil && len(list) == 0 {
 			err = fmt.Errorf("bench %s: no session files there", b.corpus)
 		}

@@ -17,11 +17,14 @@ type Asked struct {
 	Generator model.Generator
 	Name      string      // tells its answers from another model's
 	Model     model.Model // window and prices; zero: not known
-	Dir       string      // of what is kept
+	Dir       string      // of what is kept; empty: nothing is
 }
 
 // ask asks the model, or the folder.
 func (a Asked) ask(ctx context.Context, req *model.Request) (model.Reply, error) {
+	if a.Dir == "" {
+		return a.Generator.Generate(ctx, req, nil)
+	}
 	hash := transcript.HashOf(a.Name + "\x00" + req.System + "\x00" + plainText(req.Messages))
 	name := filepath.Join(a.Dir, "asked", hash.String()+".txt")
 	if data, err := os.ReadFile(name); err == nil {

@@ -34,7 +34,7 @@ func TestGate(t *testing.T) {
 // TestGateCorpus does the same on real sessions.
 func TestGateCorpus(t *testing.T) {
 	dir := corpustest.Folders(t)[0] // the figures were recorded on the first folder
-	sessions, err := ReadCorpus(t.Context(), dir)
+	sessions, err := ReadCorpus(t.Context(), dir, func(string) {})
 	must(t, err)
 	gate(
 		t, "figures-corpus.json", sessions,

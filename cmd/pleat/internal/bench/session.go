@@ -78,9 +78,9 @@ func (s *Session) add(m transcript.Message, at time.Time) {
 // notSessions are folders of the public data that hold other things.
 var notSessions = []string{"eval", "trail", "model", "LICENSES", "asked"}
 
-// ReadCorpus reads every session below a folder, in order of name. Files that hold no session
-// are left out. The names are the paths below the folder.
-func ReadCorpus(ctx context.Context, dir string) (list []Session, err error) {
+// ReadCorpus reads every session below a folder, in order of name, and says which before it does. Files that hold no
+// session are left out. The names are the paths below the folder.
+func ReadCorpus(ctx context.Context, dir string, tell func(name string)) (list []Session, err error) {
 	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		switch ext := filepath.Ext(path); {
 		case err != nil:
@@ -90,13 +90,14 @@ func ReadCorpus(ctx context.Context, dir string) (list []Session, err error) {
 		case d.IsDir() || ext != ".json" && ext != ".jsonl":
 			return nil
 		}
+		rel, _ := filepath.Rel(dir, path) // it is below
+		name := filepath.ToSlash(rel)
+		tell(name)
 		s, err := readSession(ctx, path)
 		if errors.Is(err, sessionlog.ErrFormat) {
 			return nil
 		}
-		if rel, err := filepath.Rel(dir, path); err == nil {
-			s.Name = filepath.ToSlash(rel)
-		}
+		s.Name = name
 		if len(s.Messages) > 0 {
 			list = append(list, s)
 		}
