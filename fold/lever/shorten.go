@@ -11,10 +11,11 @@ import (
 )
 
 // Shorten cuts user messages that take more than their share of the view: of a message that
-// a person typed, and of the newest, the typed words, the beginning and the end stay; of
-// what a program put into an older one, the first lines. All of it is under the handle. A
-// system or developer message counts as a program's only if its origin says so: then the
-// system prompt stands elsewhere.
+// a person typed, of the newest, and of one before the first answer, which has rules such as
+// those of AGENTS.md, the typed words, the beginning and the end stay; of what a program put
+// into another one, the first lines. All of it is under the handle. A system or developer
+// message counts as the latter only if its origin says so: then the system prompt stands
+// elsewhere.
 type Shorten struct {
 	Typed    int `json:"typed,omitempty"`    // a text may take target/typed tokens; 0: any number
 	Injected int `json:"injected,omitempty"` // the same for what a program put there; 0: any number
@@ -40,7 +41,10 @@ func (s Shorten) Pull(ctx context.Context, d *fold.Draft) error {
 		}
 		share, keep := s.Typed, 1
 		if !m.Typed && i < at.Newest {
-			share, keep = s.Injected, firstLines
+			share = s.Injected
+			if program || i >= at.Opening {
+				keep = firstLines
+			}
 		}
 		if share == 0 {
 			continue

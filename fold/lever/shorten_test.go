@@ -18,16 +18,16 @@ func TestShorten(t *testing.T) {
 			"<system-reminder>\nThese are the rules of the house.\n"+strings.Repeat(
 				"Always knock at the door first. ",
 				600,
-			)+"\n</system-reminder>",
+			)+"\nWipe your feet.\n</system-reminder>",
 		),
 		transcript.User("Read all files."),
 	)
 	reads(t, s, 0, 3)
 	say(t, s, transcript.User("why does this fail?\n"+paste+"it worked yesterday"))
 	all := strings.Join(view(t, s), "\n")
-	has(t, s, "These are the rules of the house.", "Read all files.",
+	has(t, s, "These are the rules of the house.", "Wipe your feet.", "Read all files.",
 		"why does this fail?\n    main.go:12:", "it worked yesterday", "lines of a paste left out; the rest: ")
-	if n := s.Snapshot(); n.Tokens > n.Limits.Target || strings.Count(all, "knock") > 100 {
+	if n := s.Snapshot(); n.Tokens > n.Limits.Target || strings.Count(all, "knock") > 300 {
 		t.Errorf("%d tokens, target %d", n.Tokens, n.Limits.Target)
 	}
 	if list := s.Report().Folds; len(list) != 2 || list[0].Lever != "shorten" || list[1].Lever != "shorten" {
