@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 )
@@ -19,6 +20,12 @@ type Agent struct {
 	Folders map[string][]string
 	// BytesPerToken is about how many bytes of a file make one token of its messages.
 	BytesPerToken int64
+	// Join reads a session that is kept in several files as one document, without its
+	// messages if only the head is wanted. Nil: a session is one file.
+	Join func(folder fs.FS, name string, head bool) ([]byte, error)
+	// Parts lists the other files of such a session: those of its messages, and what belongs
+	// to as many of the newest messages as newest says.
+	Parts func(folder fs.FS, name string, newest int) []fs.FileInfo
 }
 
 // Agents lists the agents whose sessions can be found without asking, in order of name.
@@ -26,7 +33,7 @@ func Agents() []Agent {
 	var list []Agent
 	for _, f := range formats {
 		if f.folders != nil {
-			list = append(list, Agent{f.name, f.folders, cmp.Or(f.bytesPerToken, 6)})
+			list = append(list, Agent{f.name, f.folders, cmp.Or(f.bytesPerToken, 6), f.join, f.parts})
 		}
 	}
 	slices.SortFunc(list, func(a, b Agent) int { return strings.Compare(string(a.Format), string(b.Format)) })
@@ -41,6 +48,8 @@ type format struct {
 	// Where it keeps its files: see [Agent]. Without folders, people have to name the files.
 	folders       map[string][]string
 	bytesPerToken int64 // 0: 6
+	join          func(folder fs.FS, name string, head bool) ([]byte, error)
+	parts         func(folder fs.FS, name string, newest int) []fs.FileInfo
 	// line reports whether an object is a line of the format. If document is nil, the lines
 	// of a file make up one session; otherwise each line is one.
 	line func(e value) bool

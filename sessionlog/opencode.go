@@ -1,7 +1,11 @@
 package sessionlog
 
 import (
+	"bytes"
 	"cmp"
+	"fmt"
+	"io/fs"
+	"path"
 	"strings"
 
 	"github.com/pleat-dev/pleat/model"
@@ -12,9 +16,14 @@ import (
 const OpenCode Format = "opencode"
 
 var openCodeFormat = format{
-	name:    OpenCode,
-	agent:   "opencode",
-	folders: map[string][]string{".local/share/opencode": {"opencode*.db/*"}}, // since 1.2
+	name:  OpenCode,
+	agent: "opencode",
+	folders: map[string][]string{
+		".local/share/opencode":         {"opencode*.db/*"}, // since 1.2
+		".local/share/opencode/storage": {"session/*/*.json"},
+	},
+	join:  joinOpenCode,
+	parts: openCodeParts,
 	document: func(doc value) bool {
 		if doc.isArray() {
 			return doc.at(0).get("info").isObject() && doc.at(0).get("parts").isArray()
@@ -24,6 +33,81 @@ var openCodeFormat = format{
 		return messages.isArray() && doc.get("info").isObject() && (first.get("parts").isArray() || !first.exists())
 	},
 	read: readOpenCode,
+}
+
+// joinOpenCode makes the export that opencode would make of a session's files: session/PROJECT/ID.json,
+// message/ID/*.json and part/MESSAGE/*.json. Files that are being written are left out.
+func joinOpenCode(folder fs.FS, name string, head bool) ([]byte, error) {
+	const most = 256 << 20 // bytes of all files
+	var doc bytes.Buffer
+	read := func(name string) (text []byte, err error) {
+		info, err := fs.Stat(folder, name)
+		switch {
+		case err != nil || !info.Mode().IsRegular(): // which is no JSON
+		case info.Size()+int64(doc.Len()) > most:
+			err = ErrTooLarge
+		default:
+			text, err = fs.ReadFile(folder, name)
+		}
+		return text, err
+	}
+	session, err := read(name)
+	if err == nil {
+		_, err = parse(session)
+	}
+	if err != nil {
+		return nil, err
+	}
+	fmt.Fprintf(&doc, `{"info":%s,"messages":[`, session)
+	sep := ""
+	for _, m := range openCodeFiles(folder, "message", name) {
+		message, err := read(m)
+		if head || err != nil {
+			return append(doc.Bytes(), "]}"...), err
+		}
+		if _, err := parse(message); err != nil {
+			continue
+		}
+		fmt.Fprintf(&doc, `%s{"info":%s,"parts":[`, sep, message)
+		sep = ""
+		for _, p := range openCodeFiles(folder, "part", m) {
+			part, err := read(p)
+			if err != nil {
+				return nil, err
+			}
+			if _, err := parse(part); err == nil {
+				fmt.Fprintf(&doc, "%s%s", sep, part)
+				sep = ","
+			}
+		}
+		doc.WriteString("]}")
+		sep = ","
+	}
+	doc.WriteString("]}")
+	return doc.Bytes(), nil
+}
+
+// openCodeFiles lists what opencode keeps of a session or of a message, in order of name, in which it made them.
+func openCodeFiles(folder fs.FS, kind, of string) []string {
+	list, _ := fs.Glob(folder, kind+"/"+strings.TrimSuffix(path.Base(of), ".json")+"/*.json") // the pattern is good
+	return list
+}
+
+func openCodeParts(folder fs.FS, name string, newest int) (all []fs.FileInfo) {
+	add := func(name string) {
+		if info, err := fs.Stat(folder, name); err == nil && info.Mode().IsRegular() {
+			all = append(all, info)
+		}
+	}
+	messages := openCodeFiles(folder, "message", name)
+	for i, m := range messages {
+		if add(m); i >= len(messages)-newest {
+			for _, p := range openCodeFiles(folder, "part", m) {
+				add(p)
+			}
+		}
+	}
+	return all
 }
 
 // readOpenCode reads an opencode export: messages of parts, in which a call and its

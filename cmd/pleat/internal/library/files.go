@@ -1,6 +1,7 @@
 package library
 
 import (
+	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
@@ -8,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path"
 	"path/filepath"
@@ -118,7 +120,21 @@ func (r root) fileOf(name string, info fs.FileInfo) (file, error) {
 	}
 	f := file{root: r, name: name, size: info.Size(), modified: info.ModTime().UTC()}
 	f.id = r.fileID(name)
+	f.addParts(2) // the last question and its answer
 	return f, nil
+}
+
+// addParts counts the other files of a session, those of its newest messages included.
+func (f *file) addParts(newest int) {
+	if f.root.agent.Parts == nil || f.inDatabase() {
+		return
+	}
+	for _, info := range f.root.agent.Parts(f.root.FS(), f.name, newest) {
+		f.size += info.Size()
+		if info.ModTime().After(f.modified) {
+			f.modified = info.ModTime().UTC()
+		}
+	}
 }
 
 func (r root) fileID(name string) string {
@@ -162,6 +178,7 @@ func (l *Library) scan(agent sessionlog.Format) []file {
 			list = r.match(list, ".", strings.Split(pattern, "/"))
 		}
 	}
+	list = once(list)
 	for i := range list {
 		l.keepFile(&list[i])
 	}
@@ -169,6 +186,23 @@ func (l *Library) scan(agent sessionlog.Format) []file {
 		return cmp.Or(b.used.Compare(a.used), strings.Compare(a.name, b.name))
 	})
 	return list
+}
+
+// once leaves out files of sessions that a database has as well: opencode left them when it began one.
+func once(list []file) []file {
+	type id struct {
+		agent sessionlog.Format
+		name  string
+	}
+	of := func(f file) id {
+		base := path.Base(f.name)
+		return id{f.root.agent.Format, strings.TrimSuffix(base, path.Ext(base))}
+	}
+	kept := make(map[id]bool)
+	for _, f := range list {
+		kept[of(f)] = kept[of(f)] || f.inDatabase()
+	}
+	return slices.DeleteFunc(list, func(f file) bool { return kept[of(f)] && !f.inDatabase() })
 }
 
 // inDatabase reports whether the file is a session of a database.
@@ -190,7 +224,7 @@ func (l *Library) keepFile(f *file) {
 // said is when the newest message was said, as the end of the file tells: a copied file is younger.
 // Where the end does not tell, it is when the file was changed.
 func (f file) said() (newest time.Time) {
-	if f.inDatabase() {
+	if f.inDatabase() || f.root.agent.Join != nil {
 		return f.modified
 	}
 	in, err := f.root.Open(f.name)
@@ -302,10 +336,24 @@ func (c content) all() (*sessionlog.Log, error) { return sessionlog.Open(c.Secti
 
 var everything = &sessionlog.Options{Sidechains: true, Abandoned: true}
 
-// open opens the file for reading, as it is now, and updates what f says of it.
-func (f *file) open() (content, error) {
+// open opens the file for reading, as it is now, and updates what f says of it. A session that
+// is kept in several files is read as one; without messages if only its head is wanted.
+func (f *file) open(head bool) (content, error) {
 	if agentdb.IsDatabase(f.name) {
 		return content{}, agentdb.Why(f.path())
+	}
+	if join := f.root.agent.Join; join != nil && !f.inDatabase() {
+		info, err := f.root.Stat(f.name)
+		if err != nil {
+			return content{}, err
+		}
+		data, err := join(f.root.FS(), f.name, head)
+		if err != nil {
+			return content{}, fmt.Errorf("read %s: %w", path.Base(f.name), err)
+		}
+		f.size = info.Size()
+		f.addParts(math.MaxInt)
+		return content{io.NewSectionReader(bytes.NewReader(data), 0, int64(len(data))), io.NopCloser(nil)}, nil
 	}
 	in, err := f.root.Open(f.name)
 	if err != nil {
@@ -323,8 +371,21 @@ func (f *file) open() (content, error) {
 	return content{io.NewSectionReader(in.(io.ReaderAt), 0, size), in}, nil
 }
 
-// OpenFile opens the session of a file, wherever it is. That may be one in a database, as DATABASE/ID.
+// OpenFile opens the session of a file, wherever it is. That may be one in a database, as DATABASE/ID, or one that
+// its agent keeps in several files.
 func OpenFile(name string) (io.ReadSeekCloser, error) {
+	for _, a := range sessionlog.Agents() {
+		folder := folderOf(a, name)
+		below, err := filepath.Rel(folder, name)
+		if a.Join == nil || err != nil || filepath.Dir(name) == folder || agentdb.IsDatabase(filepath.Dir(name)) {
+			continue
+		}
+		data, err := a.Join(os.DirFS(folder), filepath.ToSlash(below), false)
+		if err != nil {
+			return nil, fmt.Errorf("read %s: %w", name, err)
+		}
+		return content{io.NewSectionReader(bytes.NewReader(data), 0, int64(len(data))), io.NopCloser(nil)}, nil
+	}
 	in, err := agentdb.OpenFile(name)
 	if err != nil {
 		return nil, err

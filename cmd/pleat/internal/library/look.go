@@ -121,7 +121,7 @@ func (l *Library) lookFile(s *Info, m mark, d depth) []Spent {
 
 // read takes the title from the log, or else from the first words that a person typed.
 func (s *Info) read(f file, d depth) ([]Spent, error) {
-	in, err := f.open()
+	in, err := f.open(d == glance)
 	if err != nil {
 		return nil, err
 	}

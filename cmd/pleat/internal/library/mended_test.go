@@ -264,6 +264,46 @@ func TestFoldersComeAndGo(t *testing.T) {
 	}
 }
 
+// An opencode session changes when its messages and parts do, which are files of their own.
+func TestOpenCodeChanges(t *testing.T) {
+	h := newHome(t, ".local/share/opencode/storage")
+	const top = ".local/share/opencode/storage/"
+	say := func(n, role, text string, at time.Time) {
+		h.put(top+"message/ses_1/msg_"+n+".json",
+			`{"id":"msg_`+n+`","role":"`+role+`","modelID":"m","time":{"created":`+n+`}}`, at)
+		h.put(top+"part/msg_"+n+"/prt_"+n+".json", `{"type":"text","text":"`+text+`"}`, at)
+	}
+	say("1", "user", "Find the leak.", day)
+	say("2", "assistant", "It is in the pool.", day)
+	h.must(os.MkdirAll(filepath.Join(h.dir, top, "part/msg_2/prt_9.json"), 0o700)) // no file
+	id := h.find(
+		h.put(top+"session/global/ses_1.json", `{"id":"ses_1","title":"A leak","directory":"/home/dev/shop"}`, day),
+	)
+	check := func(what string, modified time.Time, want ...string) {
+		t.Helper()
+		for range 2 {
+			s, err := h.Find(t.Context(), id)
+			h.must(err)
+			if s.Title != "A leak" || s.Project != "/home/dev/shop" || s.Bytes < 200 || !s.Modified.Equal(modified) {
+				t.Errorf("%s: listed as %+v", what, s)
+			}
+			if got := strings.Join(h.texts(id), "|"); got != strings.Join(want, "|") {
+				t.Errorf("%s: %q, want %q", what, got, want)
+			}
+		}
+	}
+	check("at first", day, "Find the leak.", "It is in the pool.")
+	later := day.Add(time.Minute)
+	say("3", "user", "Then mend it.", later)
+	check("another message", later, "Find the leak.", "It is in the pool.", "Then mend it.")
+	now := time.Now().Truncate(time.Second)
+	say("4", "assistant", "Mend", now)
+	check("an answer that is being written", now, "Find the leak.", "It is in the pool.", "Then mend it.")
+	later = later.Add(time.Minute)
+	say("4", "assistant", "Mended.", later)
+	check("its end", later, "Find the leak.", "It is in the pool.", "Then mend it.", "Mended.")
+}
+
 // A session with a known ID is found without listing all, and one that is open is not opened
 // anew when its file has grown.
 func TestNotAll(t *testing.T) {

@@ -275,7 +275,7 @@ func (b *bringing) count(m mark) (n int) {
 // read reads the messages of the file. The last one is left out, and held is true, if it may
 // still be written and the session does not have it yet.
 func (b *bringing) read(ctx context.Context) (held bool, err error) {
-	in, err := b.file.open()
+	in, err := b.file.open(false)
 	if err != nil {
 		return false, err
 	}

@@ -31,6 +31,7 @@ func (l *Library) At(agent sessionlog.Format, name string) (Info, error) {
 	r := root{folder: filepath.Dir(name)}
 	for _, a := range sessionlog.Agents() {
 		if a.Format == agent {
+			a.Join, a.Parts = nil, nil // it is the whole session
 			r.agent, r.folder = a, folderOf(a, name)
 		}
 	}

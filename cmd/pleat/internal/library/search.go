@@ -183,7 +183,7 @@ func (l *Library) queriesInFile(info Info, queries []string) (have []string, err
 	if !ok {
 		return nil, store.ErrNotFound
 	}
-	in, err := f.open()
+	in, err := f.open(false)
 	if err != nil {
 		return nil, err
 	}

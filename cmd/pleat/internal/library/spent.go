@@ -166,7 +166,7 @@ func (l *Library) Window(ctx context.Context, s Info, tokens func(message int) i
 	if !ok {
 		return Window{}, nil
 	}
-	in, err := f.open()
+	in, err := f.open(false)
 	if err != nil {
 		return Window{}, err
 	}
