@@ -34,12 +34,13 @@ func migrateCommand(p *term.Console) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "migrate",
 		Args:  noArguments,
-		Short: "make the tables of a database, as their owner",
-		Long: `Makes the tables of a store if there are none. Every command that writes makes missing tables too, if its
-role may.`,
+		Short: "make the tables of a database or bring them up to date, as their owner",
+		Long: `Makes the tables of a store if there are none, and brings those of an older version up to date. Every
+command that writes makes missing tables too, and brings a file up to date, after a copy was made beside it. The
+tables of a PostgreSQL database are brought up to date by this command alone. It makes no copy: run pg_dump first.`,
 	}
 	f := stores.Declare(c.Flags())
-	c.RunE = runs(p, onStore(f, stores.MakeMissing,
+	c.RunE = runs(p, onStore(f, stores.Migrate,
 		func(_ context.Context, p *term.Console, _ stores.Store, _ []string) error {
 			p.Printf("The store has its tables.\n")
 			return nil

@@ -140,7 +140,7 @@ func (s *Store) lockSession(
 		var version int
 		err := row.Scan(&moment, &xid, &a.sealer, &version)
 		if err == nil {
-			err = rows.CheckVersion(version, schemaVersion)
+			_, err = versions.From(version, false)
 		}
 		if err != nil || a.sealer == nil {
 			return err

@@ -58,7 +58,7 @@ func forget(ctx context.Context, tx pgx.Tx, key store.SessionKey) error {
 		return store.ErrNotFound
 	}
 	if err == nil {
-		err = rows.CheckVersion(version, schemaVersion)
+		_, err = versions.From(version, false)
 	}
 	if err != nil {
 		return err

@@ -41,6 +41,11 @@ type Options struct {
 	// [store.ErrReadOnly].
 	ReadOnly bool
 
+	// Migrate lets Open bring tables of an older version up to date. Without it the error is
+	// [store.ErrSchema]: programs of that version can write no more afterwards. No copy is made;
+	// make one with pg_dump.
+	Migrate bool
+
 	// Keys encrypt what conversations say: bodies, data and labels of entries. Each has 32
 	// bytes; the first one encrypts, all of them decrypt. What was written before stays as
 	// it was. Names, kinds, times, sizes and hashes are not encrypted, and nothing is
@@ -102,7 +107,7 @@ var (
 
 // Open opens the store in the database that the URL names, in any form that libpq
 // knows. It creates missing tables; for tables of another version the error is
-// [store.ErrSchema]. The context is for opening only.
+// [store.ErrSchema], unless [Options].Migrate is set. The context is for opening only.
 func Open(ctx context.Context, url string, opts *Options) (*Store, error) {
 	s := &Store{opts: opts.withDefaults()}
 	config, err := poolConfig(url, s.opts)

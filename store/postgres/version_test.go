@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/pleat-dev/pleat/internal/difftest"
@@ -63,6 +64,15 @@ func withFrozenKey(t *testing.T, url string) *postgres.Store {
 	return open(t, url, &postgres.Options{Keys: [][]byte{bytes.Repeat([]byte{7}, 32)}})
 }
 
+// nextVersion makes up a next version of the schema until restore is called.
+func nextVersion(t *testing.T, step string) (restore func()) {
+	before := *postgres.Versions
+	postgres.Versions.Steps = append(before.Steps[:len(before.Steps):len(before.Steps)], step)
+	restore = func() { *postgres.Versions = before }
+	t.Cleanup(restore)
+	return restore
+}
+
 // Stores of every version since the first release are read, searched and written.
 func TestFrozen(t *testing.T) {
 	url := frozen(t)
@@ -83,16 +93,56 @@ func TestFrozen(t *testing.T) {
 	must(t, st.Forget(t.Context(), forms))
 }
 
-// Who has a store open writes no more once a newer program has changed its version.
-func TestChangedVersion(t *testing.T) {
+// A store of an older version is brought up to date for whoever asks, once, however many do, and all of it or
+// nothing. Who opened it before writes no more.
+func TestMigrate(t *testing.T) {
 	url := frozen(t)
-	st := withFrozenKey(t, url)
-	run(t, url, "UPDATE pleat.version SET version = 3")
-	key := store.SessionKey{Session: "folded"}
-	if _, err := st.Append(t.Context(), key, 18, store.Entry{Kind: "k"}); !errors.Is(err, store.ErrSchema) {
-		t.Errorf("Append: %v, want ErrSchema", err)
+	older := withFrozenKey(t, url)
+	restore := nextVersion(t, "CREATE TABLE pleat.extra(x bigint); DELETE FROM pleat.entry; DELETE FROM pleat.nowhere;")
+	migrate := &postgres.Options{Migrate: true}
+	if _, err := postgres.Open(t.Context(), url, migrate); err == nil || !strings.Contains(err.Error(), "nowhere") {
+		t.Errorf("a wrong step: %v", err)
 	}
-	if err := st.Forget(t.Context(), key); !errors.Is(err, store.ErrSchema) {
-		t.Errorf("Forget: %v, want ErrSchema", err)
+	restore()
+	checkFrozen(t, withFrozenKey(t, url))
+
+	restore = nextVersion(t, "CREATE TABLE pleat.extra AS SELECT count(*) x FROM pleat.session;")
+	for _, opts := range []*postgres.Options{nil, {ReadOnly: true, Migrate: true}} {
+		_, err := postgres.Open(t.Context(), url, opts)
+		if !errors.Is(err, store.ErrSchema) || !strings.Contains(err.Error(), "schema version 2, this program knows 3: "+
+			`store has another schema: "pleat store migrate" brings it up to date`) {
+			t.Errorf("not asked: %v", err)
+		}
+	}
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			st, err := postgres.Open(t.Context(), url, migrate)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			st.Close()
+		})
+	}
+	wg.Wait()
+	checkFrozen(t, withFrozenKey(t, url))
+	var rows, sessions, version int
+	must(t, connect(t, url).QueryRow(t.Context(), `SELECT count(*), max(x), (SELECT max(version) FROM pleat.version)
+		FROM pleat.extra`).Scan(&rows, &sessions, &version))
+	if rows != 1 || sessions != 4 || version != 3 {
+		t.Errorf("%d rows, %d sessions, version %d; want 1, 4, 3", rows, sessions, version)
+	}
+	restore()
+	key := store.SessionKey{Session: "folded"}
+	if _, err := older.Append(t.Context(), key, 18, store.Entry{Kind: "k"}); !errors.Is(err, store.ErrSchema) {
+		t.Errorf("Append by an older program: %v, want ErrSchema", err)
+	}
+	if err := older.Forget(t.Context(), key); !errors.Is(err, store.ErrSchema) {
+		t.Errorf("Forget by an older program: %v, want ErrSchema", err)
+	}
+	if _, err := postgres.Open(t.Context(), url, migrate); !errors.Is(err, store.ErrSchema) ||
+		!strings.Contains(err.Error(), "use a newer version of pleat") {
+		t.Errorf("opened by an older program: %v", err)
 	}
 }

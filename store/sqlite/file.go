@@ -153,7 +153,7 @@ func writeSchema(path string) error {
 	}
 	text := fmt.Sprintf(
 		"BEGIN;%sPRAGMA application_id = %d; PRAGMA user_version = %d; COMMIT; PRAGMA journal_mode = WAL",
-		schema, applicationID, schemaVersion)
+		schema, applicationID, versions.Newest())
 	_, err = db.ExecContext(context.Background(), text)
 	if e := db.Close(); err == nil {
 		err = e

@@ -47,6 +47,8 @@ func child(role string, args []string) error {
 		return compete(args[0], args[1], args[2])
 	case "limited":
 		return writeUntilFull(args[0], args[1])
+	case "migrate":
+		return migrateForever(args[0])
 	}
 	return fmt.Errorf("no such role: %q", role)
 }

@@ -5,8 +5,12 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/pleat-dev/pleat/internal/rows"
 	"github.com/pleat-dev/pleat/store"
@@ -15,8 +19,9 @@ import (
 // applicationID marks the file as ours: "plea" in the file's header.
 const applicationID = 0x706c6561
 
-// schemaVersion is the version of the schema below. testdata has a file of it.
-const schemaVersion = 3
+// versions are those of the schema. A step is for good, and the schema below is as all of them leave it.
+// testdata has a file of each version.
+var versions = rows.Versions{Oldest: 3}
 
 // schema makes the tables. All names and texts are BLOBs: any bytes are allowed in them.
 //
@@ -112,7 +117,7 @@ CREATE TABLE claim(
 ) WITHOUT ROWID;
 `
 
-// checkFile says why the file cannot be used, if it cannot, and sets its journal mode.
+// checkFile says why the file cannot be used, if it cannot, brings it up to date, and sets its journal mode.
 func (s *Store) checkFile(ctx context.Context) error {
 	id, err := s.pragma(ctx, "application_id")
 	if err != nil {
@@ -121,7 +126,11 @@ func (s *Store) checkFile(ctx context.Context) error {
 	if id != applicationID {
 		return errors.New("the file is a SQLite database, but not a pleat store")
 	}
-	if err := s.checkVersion(ctx); err != nil {
+	steps, err := s.missing(ctx, !s.base.ReadOnly)
+	if err == nil && len(steps) > 0 {
+		err = s.migrate(ctx)
+	}
+	if err != nil {
 		return err
 	}
 	if err := checkSchema(ctx, s.conn); err != nil || s.base.ReadOnly {
@@ -142,13 +151,62 @@ func (s *Store) pragma(ctx context.Context, name string) (n int, err error) {
 	return n, err
 }
 
-// checkVersion fails if the file has another version of the schema.
-func (s *Store) checkVersion(ctx context.Context) error {
+// missing returns the steps that bring the file up to date; see [rows.Versions.From].
+func (s *Store) missing(ctx context.Context, may bool) ([]string, error) {
 	version, err := s.pragma(ctx, "user_version")
+	if err != nil {
+		return nil, err
+	}
+	return versions.From(version, may)
+}
+
+// migrate brings the file up to date in one transaction, after a copy of it was made. Another process may have
+// been faster.
+func (s *Store) migrate(ctx context.Context) error {
+	backup := ""
+	err := s.transact(ctx, func(ctx context.Context) error {
+		steps, err := s.missing(ctx, true)
+		if err != nil || len(steps) == 0 {
+			return err
+		}
+		now := time.Now().UTC().Format("20060102T150405.000Z")
+		name := fmt.Sprintf("%s.v%d-%s", s.place, versions.Newest()-len(steps), now)
+		if err := newFile(name, s.copyTo); err != nil {
+			return fmt.Errorf("copy it to %s before it is brought up to date: %w", name, err)
+		}
+		backup = name
+		steps = append(slices.Clone(steps), fmt.Sprintf("PRAGMA user_version = %d", versions.Newest()))
+		_, err = s.conn.ExecContext(ctx, strings.Join(steps, ""))
+		return err
+	})
+	if err != nil && backup != "" {
+		return errors.Join(err, os.Remove(backup)) // it is what the file still is
+	}
+	return err
+}
+
+// Copies lists the copies of the store in a file that were made before it was brought up to date. Sessions that
+// were forgotten since are still in them.
+func Copies(path string) (found []string, err error) {
+	dir, base := filepath.Split(path)
+	name := regexp.MustCompile(`^\.?` + regexp.QuoteMeta(base) + `\.v\d+-\d{8}T\d{6}\.\d{3}Z(\.new-.*)?$`)
+	files, err := os.ReadDir(filepath.Clean(dir))
+	for _, file := range files {
+		if name.MatchString(file.Name()) {
+			found = append(found, filepath.Join(dir, file.Name()))
+		}
+	}
+	return found, err
+}
+
+// copyTo copies the store into an empty file, as it was when this began.
+func (s *Store) copyTo(path string) error {
+	db, err := sql.Open("sqlite", s.source(commonPragmas))
 	if err != nil {
 		return err
 	}
-	return rows.CheckVersion(version, schemaVersion)
+	_, err = db.ExecContext(context.Background(), "VACUUM INTO ?", path)
+	return errors.Join(err, db.Close())
 }
 
 // checkSchema compares the tables and indexes in the file with those that must be there.

@@ -107,7 +107,8 @@ var (
 )
 
 // Open opens the store in the file at path. It creates a missing file, readable by its
-// owner only, and missing directories. For a file of another version the error is [store.ErrSchema].
+// owner only, and missing directories. A file of an older version is brought up to date, after a copy
+// was made beside it; of a version that it cannot read the error is [store.ErrSchema].
 func Open(path string, opts *Options) (*Store, error) {
 	s := &Store{path: path, opts: opts.withDefaults(), turn: make(chan struct{}, 1), indexTurn: make(chan struct{}, 1)}
 	s.base = rows.Base{
@@ -210,7 +211,7 @@ func (s *Store) closeDatabases() error {
 // update is transact in a file that no newer program has brought up to date meanwhile.
 func (s *Store) update(ctx context.Context, f func(ctx context.Context) error) error {
 	return s.transact(ctx, func(ctx context.Context) error {
-		if err := s.checkVersion(ctx); err != nil {
+		if _, err := s.missing(ctx, false); err != nil {
 			return err
 		}
 		return f(ctx)

@@ -150,6 +150,7 @@ const (
 	MakeMissing Access = iota // make it if it does not exist
 	MustExist                 // do not make it
 	ReadOnly                  // nor change it
+	Migrate                   // make it, or bring a database of an older version up to date
 )
 
 // OpenAt opens a store in a PostgreSQL database, which is named by its URL, or in a
@@ -158,7 +159,8 @@ func OpenAt(ctx context.Context, path string, how Access, keys ...[]byte) (st St
 	switch scheme := Scheme(path); {
 	case scheme == "postgres" || scheme == "postgresql":
 		st, err = postgres.Open(ctx, path, &postgres.Options{
-			Keys: keys, MustExist: how == MustExist, ReadOnly: how == ReadOnly,
+			Keys: keys, MustExist: how == MustExist,
+			ReadOnly: how == ReadOnly, Migrate: how == Migrate,
 		})
 		if errors.Is(err, store.ErrNotFound) {
 			err = fmt.Errorf(
@@ -181,7 +183,10 @@ func OpenAt(ctx context.Context, path string, how Access, keys ...[]byte) (st St
 		if end, ok := ctx.Deadline(); ok {
 			o.BusyTimeout = time.Until(end)
 		}
-		st, err = sqlite.Open(path, o)
+		if st, err = sqlite.Open(path, o); errors.Is(err, store.ErrSchema) && o.ReadOnly {
+			o.ReadOnly = false // whoever uses a file of an older version first brings it up to date
+			st, err = sqlite.Open(path, o)
+		}
 		if errors.Is(err, store.ErrCorrupt) && !isDatabase(path) {
 			err = fmt.Errorf(
 				"open store: %s is not a store, or its beginning is overwritten (--store or PLEAT_STORE names it)",

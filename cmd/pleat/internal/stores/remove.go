@@ -14,13 +14,18 @@ import (
 	"github.com/pleat-dev/pleat/store/sqlite"
 )
 
-// Remove deletes the store in a file. If another process has it open, the error is [sqlite.ErrBusy], and
-// nothing is deleted.
+// Remove deletes the store in a file, and the copies of it that were made before it was brought up to date. If
+// another process has it open, the error is [sqlite.ErrBusy], and nothing is deleted.
 func Remove(ctx context.Context, path string) error {
 	if err := InUse(ctx, path); err != nil {
 		return err
 	}
-	return textindex.Remove(path)
+	copies, err := sqlite.Copies(path)
+	errs := []error{err, textindex.Remove(path)}
+	for _, name := range copies {
+		errs = append(errs, os.Remove(name))
+	}
+	return errors.Join(errs...)
 }
 
 // InUse fails if another process has the store in a file open, and says which.

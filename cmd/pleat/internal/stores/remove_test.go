@@ -33,6 +33,7 @@ func TestRemove(t *testing.T) {
 		t.Error(err)
 	}
 	difftest.Must(t, os.WriteFile(path, []byte("no database"), 0o600))
+	difftest.Must(t, os.WriteFile(path+".v3-20260301T120000.123Z", []byte("a copy"), 0o600))
 	if err := stores.Remove(t.Context(), path); err != nil {
 		t.Error(err)
 	}
