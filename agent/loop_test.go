@@ -44,7 +44,7 @@ func newBench(t *testing.T, o agent.Options, steps ...pleattest.Step) *bench {
 	if o.Generator == nil {
 		o.Generator = b.script
 	}
-	o.Tools = append(agent.StandardTools(w, nil), o.Tools...)
+	o.Tools = append(append(agent.StandardTools(w, nil), calc), o.Tools...)
 	o.Observe = func(e agent.Event) {
 		b.mu.Lock()
 		defer b.mu.Unlock()
@@ -55,6 +55,12 @@ func newBench(t *testing.T, o agent.Options, steps ...pleattest.Step) *bench {
 	b.Agent = newAgent(t, &o)
 	return b
 }
+
+// calc is a tool without an effect, whose results are as different as its calls.
+var calc = agent.NewTool(model.Tool{Name: "calc", Schema: `{"type":"object"}`}, agent.EffectNone, nil,
+	func(_ context.Context, _ agent.Call, in struct{ Expression string }) (string, error) {
+		return in.Expression + "\n", nil
+	})
 
 func workspace(t *testing.T, dir string, more ...string) *agent.Workspace {
 	t.Helper()

@@ -42,7 +42,7 @@ func runPolicy(t *testing.T, name string) *policyRun {
 		case n == 36:
 			return pleattest.Use(
 				call("k1", "compact", `{"focus":"the ports"}`),
-				call("k2", "calc", `{"expression":"1+1"}`),
+				call("k2", "calc", `{"expression":"2"}`),
 			).Reply, nil
 		}
 		return pleattest.Say("done").Reply, nil

@@ -75,14 +75,14 @@ type ToolOptions struct {
 }
 
 // StandardTools are the tools of a coding agent, always the same and in the same order:
-// bash, read_file, write_file, edit_file, glob, grep, todo_write, task, load_skill, calc.
+// bash, read_file, write_file, edit_file, glob, grep, todo_write, task, load_skill.
 // What the model is told about them does not depend on the options, which may be nil, so the
 // bytes of the tool list are the same in every session.
 func StandardTools(w *Workspace, opts *ToolOptions) []Tool {
 	o := cmp.Or(opts, new(ToolOptions))
 	return []Tool{
 		w.bash(o.Bash), w.readFile(), w.writeFile(), w.editFile(), w.glob(), w.grep(),
-		todoWrite(), taskTool(), loadSkill(o.Skills), calc(),
+		todoWrite(), taskTool(), loadSkill(o.Skills),
 	}
 }
 

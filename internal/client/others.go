@@ -20,7 +20,6 @@ var Pleat = add(Profile{
 	Tools: map[Class]string{
 		Shell: "bash", Read: "read_file", Search: "glob grep", Write: "write_file", Edit: "edit_file", Agent: "task",
 		Todo: "todo_write", Skill: "load_skill", Recall: "unfold search ledger", Note: "note pin compact",
-		Aside: "calc",
 	},
 	Result: Envelope{Heads: []string{"exit code: "}, Tails: []string{"[exit code: ", "(exit code "}},
 })

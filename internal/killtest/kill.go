@@ -75,7 +75,7 @@ func counter(s func() *pleat.Session, end bool) model.GeneratorFunc {
 			use(fmt.Sprintf("step-%d-effect", step), "bash", `{"command":"echo %d >> effects; seq %d %d"}`,
 				step, step*100, step*100+300),
 			use(fmt.Sprintf("step-%d-file", step), "write_file", `{"path":"f%d","content":"%d"}`, step, step),
-			use(fmt.Sprintf("step-%d-calc", step), "calc", `{"expression":"%d+1"}`, step),
+			use(fmt.Sprintf("step-%d-look", step), "glob", `{"pattern":"f%d"}`, step),
 		).Reply, nil
 	}
 }

@@ -44,7 +44,7 @@ var row = model.Model{ID: "rehearsal", Provider: "none", Window: 8_000, MaxOutpu
 func Rules() agent.Rules {
 	return agent.Rules{Allow: []string{
 		"bash(ls -la)", "bash(wc -l *)", "bash(uname -sr)", "bash(uptime)", "bash(df -h .)", "bash(df -h)",
-		"bash(head -c 40000 big/a.log)", "bash(true)", "write_file(*.md)",
+		"bash(head -c 40000 big/a.log)", "bash(true)", "bash(awk -v OFMT=%.10g 'BEGIN {print *)", "write_file(*.md)",
 	}}
 }
 

@@ -182,7 +182,7 @@ func (s *scene) Did(tool string) bool {
 var (
 	callLine     = regexp.MustCompile(`(?m)^(?:\(call\)|\[assistant→tool\]) (\w+)(.*)$`)
 	callsLine    = regexp.MustCompile(`(?m)^Calls, in order: (.*?)(?:; and (\d+) more)?$`)
-	mainArgument = regexp.MustCompile(`"(?:path|command|pattern|expression|key)": ?"([^"]{1,60})"`)
+	mainArgument = regexp.MustCompile(`"(?:path|command|pattern|key)": ?"([^"]{1,60})"`)
 )
 
 func (s *scene) called(tool, input string) {
