@@ -18,7 +18,10 @@ import (
 	"github.com/pleat-dev/pleat/store"
 )
 
-var inBackticks = regexp.MustCompile("`([^`]+)`")
+var (
+	inBackticks = regexp.MustCompile("`([^`]+)`")
+	itemShows   = regexp.MustCompile("Shows\\s+(?:`[^`]+`,\\s+)*`[^`]+`")
+)
 
 // Every file that docs/sources.md names is there.
 func TestSourcesFiles(t *testing.T) {
@@ -36,7 +39,7 @@ func TestSourcesFiles(t *testing.T) {
 	}
 }
 
-// Every command of docs/sources.md runs and shows what the page says, in the order of the
+// Every command of docs/sources.md, a line of its own, runs and shows what the items after it say, in the order of the
 // page and in one folder.
 func TestSourcesPage(t *testing.T) {
 	if testing.Short() {
@@ -46,34 +49,30 @@ func TestSourcesPage(t *testing.T) {
 	must(t, err)
 	var script strings.Builder
 	script.WriteString("env HOME=$WORK\n")
-	rows, last := 0, ""
-	for line := range strings.Lines(string(page)) {
-		cells := strings.Split(line, "|")
-		if len(cells) != 8 || !strings.HasPrefix(strings.TrimSpace(cells[4]), "`pleat ") {
-			continue
+	items := 0
+	for _, part := range strings.Split(string(page), "\n`pleat ")[1:] {
+		command, list, _ := strings.Cut(part, "`\n")
+		if strings.Contains(command, "`") {
+			continue // a sentence that begins with a command
 		}
-		rows++
-		if command := strings.Trim(cells[4], " `"); command != last {
-			if strings.Contains(cells[5], "`exit status 1`") {
-				script.WriteString("! ")
-			}
-			fmt.Fprintf(&script, "exec %s\n", command)
-			last = command
+		if strings.Contains(list, "`exit status 1`") {
+			script.WriteString("! ")
 		}
-		for _, shows := range inBackticks.FindAllStringSubmatch(cells[5], -1) {
-			if file, ok := strings.CutPrefix(shows[1], "./"); ok {
-				fmt.Fprintf(&script, "exists-glob %s\n", file)
-				continue
+		fmt.Fprintf(&script, "exec pleat %s\n", command)
+		for _, item := range itemShows.FindAllString(list, -1) {
+			items++
+			for _, shows := range inBackticks.FindAllStringSubmatch(item, -1) {
+				if file, ok := strings.CutPrefix(shows[1], "./"); ok {
+					fmt.Fprintf(&script, "exists-glob %s\n", file)
+				} else if shows[1] != "exit status 1" {
+					text := regexp.QuoteMeta(shows[1])
+					fmt.Fprintf(&script, "stdout '%s'\n", strings.ReplaceAll(text, "'", "''"))
+				}
 			}
-			if shows[1] == "exit status 1" {
-				continue
-			}
-			text := regexp.QuoteMeta(shows[1])
-			fmt.Fprintf(&script, "stdout '%s'\n", strings.ReplaceAll(text, "'", "''"))
 		}
 	}
-	if rows < 40 {
-		t.Fatalf("the page has %d rows with commands", rows)
+	if items < 40 {
+		t.Fatalf("the page has %d items that show something", items)
 	}
 	dir := t.TempDir()
 	writeTest(t, filepath.Join(dir, "sources.txt"), []byte(script.String()))
