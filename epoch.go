@@ -22,11 +22,7 @@ import (
 // be empty, says what matters most. It returns the plan that was carried out, which counts in pleat's own
 // tokens; an empty one means that nothing could be folded.
 func (s *Session) Compact(ctx context.Context, focus string) (*fold.Plan, error) {
-	p, err := s.asked(ctx, focus, nil)
-	if err != nil {
-		return nil, fmt.Errorf("compact session %s: %w", s.Key(), err)
-	}
-	return p, nil
+	return s.asked(ctx, "compact", focus, nil)
 }
 
 // Pull opens an epoch with these levers alone, as far as each of them goes. Begin with
@@ -40,22 +36,16 @@ func (s *Session) Pull(ctx context.Context, levers ...fold.Lever) (*fold.Plan, e
 	if err := steps.Check(lever.All()...); err != nil {
 		return nil, fmt.Errorf("pull levers in session %s: %w", s.Key(), err)
 	}
-	p, err := s.asked(ctx, "", steps)
-	if err != nil {
-		return nil, fmt.Errorf("pull %s in session %s: %w", strings.Join(steps.Names(), ", "), s.Key(), err)
-	}
-	return p, nil
+	return s.asked(ctx, "pull "+strings.Join(steps.Names(), ", ")+" in", "", steps)
 }
 
 // asked opens an epoch that somebody asked for, with these steps; nil: the policy's.
-func (s *Session) asked(ctx context.Context, focus string, steps fold.Steps) (p *fold.Plan, err error) {
-	err = s.locked(ctx, func() error {
+func (s *Session) asked(ctx context.Context, doing, focus string, steps fold.Steps) (*fold.Plan, error) {
+	return within(ctx, s, doing, func() (*fold.Plan, error) {
 		o := s.planOptionsLocked()
 		o.Trigger, o.Focus, o.Steps = fold.TriggerAsked, focus, steps
-		p, err = s.epochLocked(ctx, o, false)
-		return err
+		return s.epochLocked(ctx, o, false)
 	})
-	return p, err
 }
 
 // epochLocked plans, checks, stores and applies. An empty plan opens nothing, nor, where its view must

@@ -3,7 +3,6 @@ package pleat
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/pleat-dev/pleat/fold"
@@ -25,42 +24,30 @@ type inner struct{ *Session }
 func (s inner) Mark(
 	ctx context.Context, labels []string, data []byte, msgs ...transcript.Message,
 ) (uint64, error) {
-	if err := s.wait(ctx); err != nil {
-		return 0, err
-	}
-	defer s.mu.Unlock()
 	var entries []store.Entry
 	for _, label := range labels {
 		entries = append(entries, store.Entry{Kind: store.EntryPrefix, Label: label, Data: data})
 	}
-	if err := s.appendLocked(ctx, nil, msgs, entries...); err != nil {
-		return 0, fmt.Errorf("mark session %s: %w", s.Key(), err)
-	}
-	return s.journal.Last(), nil
+	return within(ctx, s.Session, "mark", func() (uint64, error) {
+		err := s.appendLocked(ctx, nil, msgs, entries...)
+		return s.journal.Last(), err
+	})
 }
 
 func (s inner) LastSeq() uint64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.journal.Last()
+	return held(s.Session, func() uint64 { return s.journal.Last() })
 }
 
 func (s inner) LastAnswerTime() time.Time {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.journal.Answered
+	return held(s.Session, func() time.Time { return s.journal.Answered })
 }
 
 func (s inner) ProviderTokens(n int) tokens.Reported {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.meter.Reported(n)
+	return held(s.Session, func() tokens.Reported { return s.meter.Reported(n) })
 }
 
 func (s inner) CurrentView() transcript.View {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.st.ViewWithLead()
+	return held(s.Session, func() transcript.View { return s.st.ViewWithLead() })
 }
 
 func (s inner) RecordSentWhole() {
@@ -70,20 +57,15 @@ func (s inner) RecordSentWhole() {
 }
 
 func (s inner) Page(ctx context.Context, room fold.PageRoom) (string, error) {
-	if err := s.wait(ctx); err != nil {
-		return "", err
-	}
-	defer s.mu.Unlock()
-	defer s.pages.Forget()
-	past := s.st.Past()
-	p, err := s.pages.Page(ctx, fold.PageRequest{
-		End: s.st.Len(), Pins: past.Pins, Notes: past.Notes, Recall: s.o.Recall, Room: room,
-		Restore: fold.Restore{State: true},
+	return within(ctx, s.Session, "write page of", func() (string, error) {
+		defer s.pages.Forget()
+		past := s.st.Past()
+		p, err := s.pages.Page(ctx, fold.PageRequest{
+			End: s.st.Len(), Pins: past.Pins, Notes: past.Notes, Recall: s.o.Recall, Room: room,
+			Restore: fold.Restore{State: true},
+		})
+		return p.Text, err
 	})
-	if err != nil {
-		return "", fmt.Errorf("write page of session %s: %w", s.Key(), err)
-	}
-	return p.Text, nil
 }
 
 func (s inner) Answer(ctx context.Context, tool, input string) (text string, isError, handled bool) {
@@ -108,17 +90,15 @@ func (s inner) SetHeadTokens(n int) {
 }
 
 func (s inner) Blocks(ctx context.Context, visit func(*finder.Block)) (messages int, err error) {
-	if err := s.wait(ctx); err != nil {
-		return 0, err
-	}
-	defer s.mu.Unlock()
-	return s.st.Len(), s.finderLocked().Blocks(ctx, visit)
+	err = s.locked(ctx, func() error {
+		messages = s.st.Len()
+		return s.finderLocked().Blocks(ctx, visit)
+	})
+	return messages, err
 }
 
 func (s inner) LedgerText(f ledger.Filter, budget int) string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.finderLocked().LedgerText(f, budget)
+	return held(s.Session, func() string { return s.finderLocked().LedgerText(f, budget) })
 }
 
 // Snip takes the middle of the conversation out of view, where the policy snips.
@@ -153,7 +133,5 @@ func (s inner) Shrink(bytes int) {
 }
 
 func (s inner) MemoryBytes() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.st.Weight()
+	return held(s.Session, func() int { return s.st.Weight() })
 }

@@ -42,24 +42,20 @@ func (s *Session) pinLocked(ctx context.Context, text string) error {
 
 // Unpin removes a pinned text.
 func (s *Session) Unpin(ctx context.Context, txt string) error {
-	if err := s.wait(ctx); err != nil {
-		return err
-	}
-	defer s.mu.Unlock()
-	if !slices.Contains(s.st.Pins, txt) {
-		return fmt.Errorf("unpin %q: %w", text.Clip(txt, 40), store.ErrNotFound)
-	}
-	if err := s.journal.Pin(ctx, txt, true); err != nil {
-		return fmt.Errorf("unpin: %w", err)
-	}
-	return nil
+	return s.locked(ctx, func() error {
+		if !slices.Contains(s.st.Pins, txt) {
+			return fmt.Errorf("unpin %q: %w", text.Clip(txt, 40), store.ErrNotFound)
+		}
+		if err := s.journal.Pin(ctx, txt, true); err != nil {
+			return fmt.Errorf("unpin: %w", err)
+		}
+		return nil
+	})
 }
 
 // Pins returns the pinned texts, oldest first.
 func (s *Session) Pins() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.st.Pins)
+	return held(s, func() []string { return slices.Clone(s.st.Pins) })
 }
 
 // Limits of notes.
@@ -92,9 +88,7 @@ func (s *Session) Note(ctx context.Context, key, text string) error {
 
 // Notes returns the notes, the newest last.
 func (s *Session) Notes() []transcript.Note {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.st.Notes)
+	return held(s, func() []transcript.Note { return slices.Clone(s.st.Notes) })
 }
 
 // Used records the usage that the provider reported for the last view, which corrects later estimates.
@@ -103,26 +97,20 @@ func (s *Session) Used(ctx context.Context, u model.Usage) error {
 	if err := u.Check(); err != nil {
 		return fmt.Errorf("record usage of session %s: %w", s.Key(), err)
 	}
-	if err := s.wait(ctx); err != nil {
-		return err
-	}
-	defer s.mu.Unlock()
-	if err := s.journal.Usage(ctx, s.meter.UsageOf(u, s.st.Parts.Total())); err != nil {
-		return fmt.Errorf("record usage: %w", err)
-	}
-	return nil
+	return s.locked(ctx, func() error {
+		if err := s.journal.Usage(ctx, s.meter.UsageOf(u, s.st.Parts.Total())); err != nil {
+			return fmt.Errorf("record usage: %w", err)
+		}
+		return nil
+	})
 }
 
 // Spent returns what the session has cost so far in USD, by the price list.
 func (s *Session) Spent() float64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.meter.Spent()
+	return held(s, func() float64 { return s.meter.Spent() })
 }
 
 // Ledger returns the calls that the filter selects; the zero filter selects all.
 func (s *Session) Ledger(f ledger.Filter) []ledger.Entry {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.st.Ledger().SelectNamed(f, s.st.Facts())
+	return held(s, func() []ledger.Entry { return s.st.Ledger().SelectNamed(f, s.st.Facts()) })
 }

@@ -68,3 +68,21 @@ func (s *Session) locked(ctx context.Context, f func() error) error {
 	defer s.mu.Unlock()
 	return f()
 }
+
+// within returns what f returns, called with the session's lock. To an error of f it adds what was being done.
+func within[T any](ctx context.Context, s *Session, doing string, f func() (T, error)) (v T, err error) {
+	err = s.locked(ctx, func() (err error) {
+		if v, err = f(); err != nil {
+			v, err = *new(T), fmt.Errorf("%s session %s: %w", doing, s.Key(), err)
+		}
+		return err
+	})
+	return v, err
+}
+
+// held returns what f returns, called with the session's lock.
+func held[T any](s *Session, f func() T) T {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return f()
+}

@@ -21,17 +21,15 @@ import (
 // the hash under which it was folded. A handle that this session does not have is
 // [ErrNotFound]: handles work only in the session that made them and, of what both have, in its
 // forks.
-func (s *Session) Unfold(ctx context.Context, r recall.UnfoldRequest) (recall.Unfolded, error) {
-	if err := s.wait(ctx); err != nil {
-		return recall.Unfolded{}, err
-	}
-	defer s.mu.Unlock()
-	u, err := s.finderLocked().Unfold(ctx, r)
-	if err != nil {
-		return recall.Unfolded{}, fmt.Errorf("unfold %q: %w", r.Handle, err)
-	}
-	s.say.tell(ctx, Event{Kind: EventRecall, Recall: u.Handle})
-	return u, nil
+func (s *Session) Unfold(ctx context.Context, r recall.UnfoldRequest) (u recall.Unfolded, err error) {
+	err = s.locked(ctx, func() error {
+		if u, err = s.finderLocked().Unfold(ctx, r); err != nil {
+			return fmt.Errorf("unfold %q: %w", r.Handle, err)
+		}
+		s.say.tell(ctx, Event{Kind: EventRecall, Recall: u.Handle})
+		return nil
+	})
+	return u, err
 }
 
 // Answer answers a call to one of the [RecallTools] in [Options].Tools. It reports
@@ -61,20 +59,19 @@ func (s *Session) Answer(ctx context.Context, call ToolCall) (ToolResult, bool) 
 // beyond what the store's index needs. It reads the whole session with a store that cannot
 // search (see [store.Searcher]), and for a query that finds nothing and does not say where to
 // look: then words that differ from its own by a letter are looked for.
-func (s *Session) Search(ctx context.Context, r recall.SearchRequest) (recall.SearchResult, error) {
+func (s *Session) Search(ctx context.Context, r recall.SearchRequest) (res recall.SearchResult, err error) {
 	if len(r.Queries) == 0 {
 		return recall.SearchResult{}, errors.New("search: no query was given")
 	}
-	if err := s.wait(ctx); err != nil {
-		return recall.SearchResult{}, err
-	}
-	defer s.mu.Unlock()
-	res, err := s.finderLocked().Search(ctx, r, func(query, words string, n int) ([]store.Hit, error) {
-		places, err := places(ctx, s.journal, words, n)
-		if err == nil {
-			s.say.tell(ctx, Event{Kind: EventRecall, Recall: query})
-		}
-		return places, err
+	err = s.locked(ctx, func() error {
+		res, err = s.finderLocked().Search(ctx, r, func(query, words string, n int) ([]store.Hit, error) {
+			places, err := places(ctx, s.journal, words, n)
+			if err == nil {
+				s.say.tell(ctx, Event{Kind: EventRecall, Recall: query})
+			}
+			return places, err
+		})
+		return err
 	})
 	return res, err
 }

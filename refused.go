@@ -31,15 +31,7 @@ func (s *Session) Refused(ctx context.Context, e *model.APIError) (transcript.Vi
 	if e != nil && !e.Overflow() {
 		return transcript.View{}, fmt.Errorf("the view was not refused for its length: %w", e)
 	}
-	if err := s.wait(ctx); err != nil {
-		return transcript.View{}, err
-	}
-	defer s.mu.Unlock()
-	v, err := s.refusedLocked(ctx, e)
-	if err != nil {
-		return transcript.View{}, fmt.Errorf("fold harder in session %s: %w", s.Key(), err)
-	}
-	return v, nil
+	return within(ctx, s, "fold harder in", func() (transcript.View, error) { return s.refusedLocked(ctx, e) })
 }
 
 func (s *Session) refusedLocked(ctx context.Context, e *model.APIError) (transcript.View, error) {

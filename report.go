@@ -42,11 +42,7 @@ type Epoch struct {
 }
 
 // Report says what was folded so far.
-func (s *Session) Report() Report {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.reportLocked()
-}
+func (s *Session) Report() Report { return held(s, s.reportLocked) }
 
 func (s *Session) reportLocked() Report {
 	r := Report{

@@ -15,52 +15,34 @@ import (
 // between. Programs that send a wire's bytes want the view itself, which also says whether
 // thinking has to be dropped. The store, and so the context, is asked only if something has to be
 // written or read.
-func (s *Session) Messages(ctx context.Context) (msgs []Message, err error) {
-	err = s.locked(ctx, func() error { // at once, since Sync may move the session between the two
+func (s *Session) Messages(ctx context.Context) ([]Message, error) {
+	msgs, err := within(ctx, s, "messages of", func() ([]Message, error) { // Sync may move it between the two
 		v, err := s.viewLocked(ctx, Turn{})
-		if err == nil {
-			msgs, err = s.resolveLocked(ctx, v)
+		if err != nil {
+			return nil, err
 		}
-		return err
+		return s.resolveLocked(ctx, v)
 	})
-	if err != nil {
-		return nil, fmt.Errorf("messages of session %s: %w", s.Key(), err)
-	}
-	return order.Results(msgs), nil
+	return order.Results(msgs), err
 }
 
 // Message returns message i of the transcript, counted from 0, or [ErrNotFound]. In place of a
 // message whose stored bytes are damaged it returns one that says so; a store that cannot be read
 // is an error.
 func (s *Session) Message(ctx context.Context, i int) (transcript.Message, error) {
-	if err := s.wait(ctx); err != nil {
-		return transcript.Message{}, err
-	}
-	defer s.mu.Unlock()
-	if i < 0 || i >= s.st.Len() {
-		const none = "read message %d of session %s, which has %d: %w"
-		return transcript.Message{}, fmt.Errorf(none, i, s.Key(), s.st.Len(), ErrNotFound)
-	}
-	m, err := s.st.Message(ctx, i)
-	if err != nil {
-		return transcript.Message{}, fmt.Errorf("read session %s: %w", s.Key(), err)
-	}
-	return m, nil
+	return within(ctx, s, "read", func() (transcript.Message, error) {
+		if i < 0 || i >= s.st.Len() {
+			return transcript.Message{}, fmt.Errorf("message %d of %d: %w", i, s.st.Len(), ErrNotFound)
+		}
+		return s.st.Message(ctx, i)
+	})
 }
 
 // Resolve returns the messages of a view of this session. Damaged ones are replaced as in
 // [Session.Message]. A store that cannot be read is an error, and so is a view of another
 // session that does not fit.
 func (s *Session) Resolve(ctx context.Context, v transcript.View) ([]transcript.Message, error) {
-	if err := s.wait(ctx); err != nil {
-		return nil, err
-	}
-	defer s.mu.Unlock()
-	msgs, err := s.resolveLocked(ctx, v)
-	if err != nil {
-		return nil, fmt.Errorf("resolve view of session %s: %w", s.Key(), err)
-	}
-	return msgs, nil
+	return within(ctx, s, "resolve view of", func() ([]transcript.Message, error) { return s.resolveLocked(ctx, v) })
 }
 
 func (s *Session) resolveLocked(ctx context.Context, v transcript.View) (msgs []transcript.Message, err error) {
@@ -108,7 +90,5 @@ func (s *Session) resolveLocked(ctx context.Context, v transcript.View) (msgs []
 // is in force or not. They belong to the session and must not be changed. [Session.Unfold] gives back what
 // each of them replaced.
 func (s *Session) Folds() []*fold.Fold {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.st.Folds)
+	return held(s, func() []*fold.Fold { return slices.Clone(s.st.Folds) })
 }

@@ -172,23 +172,18 @@ func (s *Session) Key() store.SessionKey { return *s.key.Load() }
 // Close ends the session's background work and waits for it. The session can still be
 // used, but prepares no more digests. The store is not closed.
 func (s *Session) Close() error {
-	s.mu.Lock()
-	d := s.digester
-	s.mu.Unlock()
-	d.Close()
+	held(s, func() *digester.Digester { return s.digester }).Close()
 	return nil
 }
 
 // Refresh takes in what other processes wrote to the session since it last looked.
 func (s *Session) Refresh(ctx context.Context) error {
-	if err := s.wait(ctx); err != nil {
-		return err
-	}
-	defer s.mu.Unlock()
-	if err := s.journal.Refresh(ctx); err != nil {
-		return fmt.Errorf("refresh session %s: %w", s.Key(), err)
-	}
-	return nil
+	return s.locked(ctx, func() error {
+		if err := s.journal.Refresh(ctx); err != nil {
+			return fmt.Errorf("refresh session %s: %w", s.Key(), err)
+		}
+		return nil
+	})
 }
 
 // SetBudget changes the budget from the next view on, as [Options].Budget would have set it.
@@ -219,26 +214,18 @@ func (s *Session) SetHead(system string, tools []model.Tool) {
 
 // Len is the number of messages.
 func (s *Session) Len() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.st.Len()
+	return held(s, func() int { return s.st.Len() })
 }
 
 // Tokens counts messages start ≤ i < end unfolded, in pleat's own tokens. Indexes outside of the
 // conversation are moved to its nearest end.
 func (s *Session) Tokens(start, end int) int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.st.Facts().Tokens(max(start, 0), min(end, s.st.Len()))
+	return held(s, func() int { return s.st.Facts().Tokens(max(start, 0), min(end, s.st.Len())) })
 }
 
 // Snapshot reads the meter, in tokens as the provider reports them. Its cost does not depend on the
 // length of the session.
-func (s *Session) Snapshot() fold.Snapshot {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.snapshotLocked()
-}
+func (s *Session) Snapshot() fold.Snapshot { return held(s, s.snapshotLocked) }
 
 func (s *Session) snapshotLocked() fold.Snapshot {
 	snap := s.meter.Snapshot(s.st.Parts, s.st.WholeView())

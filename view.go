@@ -32,15 +32,7 @@ type Turn struct {
 //
 // The view must not be changed. It stays valid when the session goes on.
 func (s *Session) View(ctx context.Context, turn Turn) (transcript.View, error) {
-	if err := s.wait(ctx); err != nil {
-		return transcript.View{}, err
-	}
-	defer s.mu.Unlock()
-	v, err := s.viewLocked(ctx, turn)
-	if err != nil {
-		return transcript.View{}, fmt.Errorf("view of session %s: %w", s.Key(), err)
-	}
-	return v, nil
+	return within(ctx, s, "view of", func() (transcript.View, error) { return s.viewLocked(ctx, turn) })
 }
 
 func (s *Session) viewLocked(ctx context.Context, turn Turn) (transcript.View, error) {
@@ -199,18 +191,12 @@ func (s *Session) planLocked(ctx context.Context, o fold.PlanOptions) (p *fold.P
 // Plan returns the folds that [Session.Compact] would make now with this focus, and makes none:
 // nothing is stored, and no model is asked, so code writes the digest in it.
 func (s *Session) Plan(ctx context.Context, focus string) (*fold.Plan, error) {
-	if err := s.wait(ctx); err != nil {
-		return nil, err
-	}
-	defer s.mu.Unlock()
-	o := s.planOptionsLocked()
-	o.Trigger, o.Focus = fold.TriggerAsked, focus
-	defer s.pages.Forget()
-	p, err := s.planLocked(ctx, o)
-	if err != nil {
-		return nil, fmt.Errorf("plan session %s: %w", s.Key(), err)
-	}
-	return p, nil
+	return within(ctx, s, "plan", func() (*fold.Plan, error) {
+		o := s.planOptionsLocked()
+		o.Trigger, o.Focus = fold.TriggerAsked, focus
+		defer s.pages.Forget()
+		return s.planLocked(ctx, o)
+	})
 }
 
 // checkViewLocked returns an error if the wire would refuse a view, or if that cannot be told

@@ -2,7 +2,6 @@ package policy
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,7 +13,6 @@ import (
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/fold/lever"
 	"github.com/pleat-dev/pleat/internal/fault"
-	"github.com/pleat-dev/pleat/internal/jsonspan"
 )
 
 // Format writes a policy as [Parse] reads it. A step is an object with the lever's name and
@@ -42,8 +40,7 @@ type policyFile struct {
 
 // Parse reads a policy file, as [Format] writes it. It can name the levers of package lever
 // and the ones passed in, which must have names of their own. Each step is a copy of its lever with
-// the settings that the file gives. Names of members are taken as they are written, upper and lower
-// case. Parse refuses a member that it does not know or that is there twice, and what
+// the settings that the file gives. Parse refuses a member that it does not know, and what
 // [fold.Policy.Check] refuses.
 func Parse(data []byte, levers ...fold.Lever) (fold.Policy, error) {
 	p, err := parse(bytes.TrimPrefix(data, []byte("\ufeff")), append(lever.All(), levers...))
@@ -116,10 +113,6 @@ func checkKnown(known []fold.Lever) error {
 			return fmt.Errorf("two levers are called %q: give the one that was passed in another name", name)
 		}
 		names[name] = true
-		if fields, _ := inside(reflect.TypeOf(l)); fields["lever"] != nil {
-			return fmt.Errorf("lever %q has a setting called \"lever\", which stands for its name: call it otherwise",
-				name)
-		}
 	}
 	return nil
 }
@@ -194,11 +187,8 @@ func apart(v reflect.Value) reflect.Value {
 	return c
 }
 
-// strict decodes JSON and refuses what exact does, unknown members and more than one value.
+// strict decodes JSON and refuses unknown members and more than one value.
 func strict(data []byte, v any) error {
-	if err := exact(data, reflect.TypeOf(v)); err != nil {
-		return err
-	}
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
 	if err := d.Decode(v); err != nil {
@@ -214,57 +204,4 @@ func strict(data []byte, v any) error {
 		return errors.New("there is more after the policy")
 	}
 	return nil
-}
-
-// exact refuses a value in which an object has a member twice, since the first would be ignored, or
-// one that package json would take for a field of t though its name differs in upper and lower case.
-func exact(v jsonspan.Value, t reflect.Type) error {
-	fields, inner := inside(t)
-	seen := make(map[string]bool)
-	for name, member := range v.Fields() {
-		if seen[name] {
-			return fmt.Errorf("%q is there twice", name)
-		}
-		seen[name] = true
-		for field := range fields {
-			if fields[name] == nil && strings.EqualFold(field, name) {
-				return fmt.Errorf("there is no %q: write it as %q", name, field)
-			}
-		}
-		if fields != nil {
-			inner = fields[name]
-		}
-		if err := exact(member, inner); err != nil {
-			return err
-		}
-	}
-	for at := range v.Elements() {
-		if err := exact(at.Of(v), inner); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// inside returns what package json reads into a t: a struct's fields by their names, or what lists
-// and maps are of. Both are nil for a type that reads itself, and for none.
-func inside(t reflect.Type) (fields map[string]reflect.Type, of reflect.Type) {
-	if t == nil || reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()) {
-		return nil, nil
-	}
-	switch t.Kind() {
-	case reflect.Pointer:
-		return inside(t.Elem())
-	case reflect.Map, reflect.Slice, reflect.Array:
-		return nil, t.Elem()
-	case reflect.Struct:
-		fields = make(map[string]reflect.Type)
-		for _, f := range reflect.VisibleFields(t) {
-			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-			if f.IsExported() && name != "-" && (name != "" || !f.Anonymous) {
-				fields[cmp.Or(name, f.Name)] = f.Type
-			}
-		}
-	}
-	return fields, nil
 }

@@ -97,13 +97,6 @@ func (s answerer) unfold(ctx context.Context, a toolargs.Args) (string, error) {
 	if r.From, r.To, err = toolargs.Range(a.Text("lines")); err != nil {
 		return "", fmt.Errorf("lines: %w", err)
 	}
-	from, to, err := toolargs.Range(a.Text("bytes"))
-	if err != nil {
-		return "", fmt.Errorf("bytes: %w", err)
-	}
-	if r.Offset = from; to > from {
-		r.Length = to - from
-	}
 	u, err := s.Unfold(ctx, r)
 	return u.Text(), err
 }
@@ -200,7 +193,7 @@ type Compacted struct {
 
 // argNames are the arguments of the tools. The first is what a call with a bare value means.
 var argNames = map[string][]string{
-	ToolUnfold:  {"handle", "lines", "bytes", "pattern", "column", "raw", "diff"},
+	ToolUnfold:  {"handle", "lines", "pattern", "column", "raw", "diff"},
 	ToolSearch:  {"queries", "query", "hits"},
 	ToolLedger:  {"path", "kind", "outcome", "text", "tool", "files", "effects", "from", "to"},
 	ToolNote:    {"key", "text"},

@@ -54,7 +54,7 @@ func TestRecallTakesSloppyArguments(t *testing.T) {
 		{"unfold", `{"handle":"` + h + `","lines":"x"}`, "is no range"},
 		{"unfold", `{"handle":"` + h + `","lines":"900-"}`, "it has 400 lines"},
 		{"unfold", `{"handle":"` + h + `","pattern":"("}`, "pattern"},
-		{"unfold", `{"handle":"` + h + `","line":"7"}`, `it has no argument "line", but handle, lines, bytes, pattern`},
+		{"unfold", `{"handle":"` + h + `","line":"7"}`, `it has no argument "line", but handle, lines, pattern`},
 		{"search", `{}`, "queries are needed"},
 		{"search", `{"queries":["upload limit"],"limit":3}`, `it has no argument "limit"`},
 		{"ledger", `{"file":"config/server.toml"}`, `it has no argument "file"`},
@@ -119,7 +119,7 @@ func FuzzRecall(f *testing.F) {
 	h := handleOf(f, s, 3)
 	f.Add("unfold", `{"handle":"`+h+`","lines":"1","column":4000}`)
 	f.Add("unfold", `{"handle":"`+h+`","pattern":"needle|dolor"}`)
-	f.Add("unfold", `{"handle":"`+h+`","bytes":"10-5000"}`)
+	f.Add("unfold", `{"handle":"`+h+`","lines":"10-5000"}`)
 	f.Add("search", `{"queries":["lorem zanzibar",""]}`)
 	f.Add("ledger", `{"from":"2","kind":["read",7]}`)
 	f.Fuzz(func(t *testing.T, tool, input string) {

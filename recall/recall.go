@@ -9,7 +9,7 @@ import (
 )
 
 // UnfoldRequest says what to show of something folded: with the handle alone, all of it.
-// Lines and bytes choose a part, a pattern chooses lines.
+// Lines choose a part, and so does a pattern.
 type UnfoldRequest struct {
 	// Handle is as a stub, the ledger or a search names it; or "#12" for what tells most about
 	// call 12, its change of a file or else its result; or [PathPrefix] and a file.
@@ -20,11 +20,6 @@ type UnfoldRequest struct {
 	// Column is the byte of the first line to begin with, counted from 1, for lines that
 	// are too long to be shown at once.
 	Column int `json:"column,omitempty"`
-
-	// Offset and Length choose bytes instead of lines, Offset counted from 0. A Length
-	// of 0 means up to the end. With a pattern they have no effect.
-	Offset int `json:"offset,omitempty"`
-	Length int `json:"length,omitempty"`
 
 	// Pattern shows the lines, of those chosen, that match this regular expression
 	// (RE2), with Around lines before and after each (0: two; negative: none).

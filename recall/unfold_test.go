@@ -43,9 +43,6 @@ func TestUnfoldParts(t *testing.T) {
 		{"lines", recall.UnfoldRequest{Handle: settings, From: 2, To: 3}, "port = 8081\nuploadSizeLimit = 1048576\n"},
 		{"to the end", recall.UnfoldRequest{Handle: list, From: 400}, "entry 400 of the list\n"},
 		{"column", recall.UnfoldRequest{Handle: settings, From: 3, To: 3, Column: 19}, "1048576\n"},
-		{"bytes", recall.UnfoldRequest{Handle: settings, Offset: 9, Length: 4}, "port"},
-		{"bytes over a line feed", recall.UnfoldRequest{Handle: settings, Offset: 7, Length: 4}, "]\npo"},
-		{"only a line feed", recall.UnfoldRequest{Handle: settings, Offset: 8, Length: 1}, "\n"},
 		{
 			"pattern",
 			recall.UnfoldRequest{Handle: list, Pattern: `entry 7\d of`, Around: -1, To: 71},
@@ -126,7 +123,7 @@ func TestNoLineWithoutNumber(t *testing.T) {
 }
 
 // nextCall reads the call that a page ends with, as a model would.
-var nextCall = regexp.MustCompile(`more: unfold\("(\w+)", (lines|bytes)="([^"]*)"(?:, column=(\d+))?\)\]`)
+var nextCall = regexp.MustCompile(`more: unfold\("(\w+)", lines="([^"]*)"(?:, column=(\d+))?\)\]`)
 
 // TestUnfoldPages follows the pages of texts to their end: every byte is shown exactly
 // once, and no page is over its budget.
@@ -158,47 +155,34 @@ func TestUnfoldPages(t *testing.T) {
 		must(t, err)
 		pleattest.Append(t, s, transcript.Assistant(transcript.Call("1", "bash", `{"command":"x"}`)),
 			transcript.Results(transcript.Result("1", text)))
-		for _, input := range []string{`{"handle":"%s"}`, `{"handle":"%s","bytes":"1-"}`} {
-			handle := handleOf(t, s, 1)
-			if handle == "" {
-				continue
+		handle := handleOf(t, s, 1)
+		if handle == "" {
+			continue
+		}
+		got, pages := "", 0
+		req := recall.UnfoldRequest{Handle: handle, Budget: 500}
+		for {
+			u := unfold(t, s, req)
+			got += u.Content()
+			if n := counter.CountText(u.Text()); n > 560 {
+				t.Fatalf("text %d: a page has %d tokens", i, n)
 			}
-			got, pages := "", 0
-			req := recall.UnfoldRequest{Handle: handle, Budget: 500}
-			want := text
-			if strings.Contains(input, "bytes") {
-				if len(text) < 2 {
-					continue
-				}
-				req.Offset, want = 1, text[1:]
+			if pages++; u.More == "" {
+				break
 			}
-			for {
-				u := unfold(t, s, req)
-				got += u.Content()
-				if n := counter.CountText(u.Text()); n > 560 {
-					t.Fatalf("text %d: a page has %d tokens", i, n)
-				}
-				if pages++; u.More == "" {
-					break
-				}
-				m := nextCall.FindStringSubmatch(u.Text())
-				if m == nil {
-					t.Fatalf("text %d: %q is no call", i, u.More)
-				}
-				req = recall.UnfoldRequest{Handle: m[1], Budget: 500}
-				if m[2] == "bytes" {
-					fmt.Sscanf(m[3], "%d-", &req.Offset)
-				} else {
-					fmt.Sscanf(m[3], "%d-", &req.From)
-					fmt.Sscanf(m[4], "%d", &req.Column)
-				}
-				if pages > 2_000 {
-					t.Fatal("the pages have no end")
-				}
+			m := nextCall.FindStringSubmatch(u.Text())
+			if m == nil {
+				t.Fatalf("text %d: %q is no call", i, u.More)
 			}
-			if got != want {
-				t.Errorf("text %d: the %d pages have %d bytes, want %d", i, pages, len(got), len(want))
+			req = recall.UnfoldRequest{Handle: m[1], Budget: 500}
+			fmt.Sscanf(m[2], "%d-", &req.From)
+			fmt.Sscanf(m[3], "%d", &req.Column)
+			if pages > 2_000 {
+				t.Fatal("the pages have no end")
 			}
+		}
+		if got != text {
+			t.Errorf("text %d: the %d pages have %d bytes, want %d", i, pages, len(got), len(text))
 		}
 	}
 }

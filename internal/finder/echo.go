@@ -70,7 +70,7 @@ func (f *Finder) originCall(bf *transcript.BlockFacts, how func(handle string) s
 // short enough for a stub.
 func unfoldedPart(a toolargs.Args) (args []string, ok bool) {
 	size := 0
-	for _, name := range []string{"lines", "bytes", "pattern"} {
+	for _, name := range []string{"lines", "pattern"} {
 		if v := a.Text(name); v != "" {
 			args = append(args, name+"="+strconv.Quote(v))
 			size += len(v)

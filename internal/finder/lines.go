@@ -39,11 +39,6 @@ func (t textLines) span(i int) (start, end int) {
 	return t.starts[i], end
 }
 
-// at returns the line, counted from 0, that a byte is in.
-func (t textLines) at(offset int) int {
-	return max(sort.SearchInts(t.starts, offset+1)-1, 0)
-}
-
 // A cut is a part of one line that is to be shown.
 type cut struct {
 	line     int // counted from 0
@@ -88,20 +83,6 @@ func (t textLines) chosen(r recall.UnfoldRequest) (from, to int) {
 		to = min(r.To, t.len())
 	}
 	return from, to
-}
-
-func (t textLines) bytes(from, to int) []cut {
-	var out []cut
-	for i := t.at(from); i < t.len() && t.starts[i] < to; i++ {
-		c := t.whole(i)
-		c.from = max(c.from, from)
-		if c.to >= to {
-			c.to, c.feed = to, false
-		}
-		c.from = min(c.from, c.to) // the range may begin with the line feed itself
-		out = append(out, c)
-	}
-	return out
 }
 
 // Lines longer than wideLine are shown in parts: what matched with besideMatch bytes on
@@ -187,8 +168,8 @@ func (t textLines) around(c cut, places [][]int, base int) []cut {
 	return out
 }
 
-// rest is where showing stopped: the number of a line, a byte of the text, and its column in the line.
-type rest struct{ number, from, column int }
+// rest is where showing stopped: the number of a line, and the column in it.
+type rest struct{ number, column int }
 
 // fitCuts takes as many cuts as the budget allows; one that is too large for what is left is
 // cut again. The rest says where to go on; it is nil if everything fits.
@@ -247,5 +228,5 @@ func (t textLines) fitting(c cut, room int, count func(string) int) int {
 
 func (t textLines) rest(line, at int) *rest {
 	start, _ := t.span(line)
-	return &rest{line + 1, at, at - start + 1}
+	return &rest{line + 1, at - start + 1}
 }

@@ -100,12 +100,7 @@ func (c Call) with(handle string, args ...string) string {
 // next is the call that goes on where a page ended.
 func (c Call) next(r recall.UnfoldRequest, at rest) string {
 	args := []string{fmt.Sprintf(`lines="%s"`, writeRange(at.number, r.To))}
-	switch {
-	case r.Length > 0:
-		args[0] = fmt.Sprintf(`bytes="%d-%d"`, at.from, r.Offset+r.Length)
-	case r.Offset > 0:
-		args[0] = fmt.Sprintf(`bytes="%d-"`, at.from)
-	case at.column > 1:
+	if at.column > 1 {
 		args = append(args, fmt.Sprintf("column=%d", at.column))
 	}
 	if r.Pattern != "" {

@@ -153,8 +153,8 @@ func (f *Finder) readable(p transcript.Place) string {
 // show fills in what is shown of a text, within the budget, and how large the text is.
 func (f *Finder) show(u *recall.Unfolded, txt string, r recall.UnfoldRequest) error {
 	u.Lines, u.Bytes, u.Hash = text.LineCount(txt), len(txt), transcript.HashOf(u.Whole)
-	if r.From < 0 || r.To < 0 || r.Column < 0 || r.Offset < 0 || r.Length < 0 {
-		return errors.New("lines, columns and bytes are not negative")
+	if r.From < 0 || r.To < 0 || r.Column < 0 {
+		return errors.New("lines and columns are not negative")
 	}
 	var cuts []cut
 	lines := linesOf(txt)
@@ -165,15 +165,6 @@ func (f *Finder) show(u *recall.Unfolded, txt string, r recall.UnfoldRequest) er
 			return fmt.Errorf("read pattern: %w", err)
 		}
 		cuts, u.Matches = lines.matching(re, r)
-	case r.Offset > 0 || r.Length > 0:
-		if r.Offset > len(txt) {
-			return fmt.Errorf("byte %d is past the end: it has %s", r.Offset, text.Plural(len(txt), "byte"))
-		}
-		end := len(txt)
-		if r.Length > 0 && r.Length < end-r.Offset {
-			end = r.Offset + r.Length
-		}
-		cuts = lines.bytes(r.Offset, end)
 	default:
 		cuts = lines.between(r)
 		if len(cuts) == 0 && r.From > max(lines.len(), 1) {
