@@ -88,14 +88,21 @@ func (f *searchFlags) run(ctx context.Context, p *term.Console, args []string) (
 	}
 	f.req.Queries, f.req.Strict = []string{query}, strings.Contains(query, `"`)
 	j := &searchJSON{Format: "pleat/search/1", Query: query, Sessions: []foundJSON{}, req: f.req, store: f.store.Path}
+	var one library.Info // to look in; zero: it is not known
 	var err error
+	if f.file != "" {
+		one, err = sessionfile.Find(ctx, p, f.store, f.file)
+	}
 	switch {
-	case f.file != "":
-		err = f.inOne(ctx, p, j)
-	case f.session != "" || f.store.Path != "":
-		err = f.inStore(ctx, p, j, library.Options{}, library.Info{})
+	case err != nil:
+	case one.File != "":
+		var s *pleat.Session
+		var found foundJSON
+		if s, found, err = sessionIn(ctx, p, one, f.src); err == nil {
+			err = j.inSession(ctx, s, found)
+		}
 	default:
-		err = f.everywhere(ctx, p, j)
+		err = f.inStore(ctx, p, j, one)
 	}
 	if err != nil {
 		return nil, err
@@ -103,69 +110,47 @@ func (f *searchFlags) run(ctx context.Context, p *term.Console, args []string) (
 	return j, nil
 }
 
-// inOne looks into one session, of a file or of the store.
-func (f *searchFlags) inOne(ctx context.Context, p *term.Console, j *searchJSON) error {
-	info, err := sessionfile.Find(ctx, p, f.store, f.file)
-	if err != nil {
-		return err
+// inStore looks into a session of the store that was found or is named, else into the store that is named, or into
+// the files of agents and the user's own store, if there is one.
+func (f *searchFlags) inStore(ctx context.Context, p *term.Console, j *searchJSON, one library.Info) error {
+	o := library.Options{Tenant: f.store.Tenant}
+	everywhere := f.store.Path+f.session+f.file == ""
+	if everywhere {
+		var err error
+		if o.Home = p.Home(); !f.set.Changed("hits") {
+			j.req.Hits = 2
+		}
+		if !f.set.Changed("around") {
+			j.req.Around = -1
+		}
+		if o.Index, err = f.index.Path(p, f.store); err != nil {
+			return err
+		}
 	}
-	if info.File == "" {
-		return f.inStore(ctx, p, j, library.Options{}, info)
-	}
-	s, found, err := sessionIn(ctx, p, info, f.src)
-	if err != nil {
-		return err
-	}
-	return j.inSession(ctx, s, found)
-}
-
-// everywhere looks into the files of agents and into the user's store, if there is one.
-func (f *searchFlags) everywhere(ctx context.Context, p *term.Console, j *searchJSON) error {
-	if !f.set.Changed("hits") {
-		j.req.Hits = 2
-	}
-	if !f.set.Changed("around") {
-		j.req.Around = -1
-	}
-	o := library.Options{Home: p.Home(), Tenant: f.store.Tenant}
-	var err error
-	if o.Index, err = f.index.Path(p, f.store); err != nil {
-		return err
-	}
-	if path, err := stores.Path(p, ""); err != nil || term.Missing(path) {
+	if path, err := stores.Path(p, ""); everywhere && (err != nil || term.Missing(path)) {
 		return f.inAll(ctx, p, j, o)
 	}
-	return f.inStore(ctx, p, j, o, library.Info{})
-}
-
-// inStore looks into the sessions of the store, or the one that was found or is named, and into the others of a
-// library.
-func (f *searchFlags) inStore(
-	ctx context.Context, p *term.Console, j *searchJSON, o library.Options, info library.Info,
-) error {
 	st, err := stores.OpenToSearch(ctx, p, f.store)
 	if err != nil {
 		return err
 	}
 	defer st.Close()
-	switch {
-	case f.session != "":
-		if info, err = stores.Find(ctx, p, st, f.store, f.session); err != nil {
+	if f.session != "" {
+		if one, err = stores.Find(ctx, p, st, f.store, f.session); err != nil {
 			return err
 		}
-	case f.file == "":
-		o.Store, o.Tenant = st, f.store.Tenant
+	}
+	if one.ID == "" {
+		o.Store = st
 		return f.inAll(ctx, p, j, o)
 	}
-	s, err := stores.Reopen(ctx, st, info.Key)
+	s, err := stores.Reopen(ctx, st, one.Key)
 	if err == nil {
-		about, _ := library.Described(ctx, st, info)
-		err = j.inSession(ctx, s, foundJSON{
-			Tenant: info.Key.Tenant, Session: info.Key.Session, Title: about.Title, Last: info.Used, name: info.Name,
-		})
+		about, _ := library.Described(ctx, st, one)
+		err = j.inSession(ctx, s, foundOf(about))
 	}
 	if err != nil {
-		err = fmt.Errorf("session %s was not searched: %w", info.Key, err)
+		err = fmt.Errorf("session %s was not searched: %w", one.Key, err)
 	}
 	return err
 }
@@ -195,6 +180,13 @@ type foundJSON struct {
 	name string // that means no other; "": it is in a file that is not listed
 }
 
+func foundOf(i library.Info) foundJSON {
+	return foundJSON{
+		Tenant: i.Key.Tenant, Session: cmp.Or(i.Key.Session, i.ID), File: i.File, Title: i.Title, Agent: i.Agent,
+		Last: i.Used, name: i.Name,
+	}
+}
+
 // inAll looks into all sessions that a library has.
 func (f *searchFlags) inAll(ctx context.Context, p *term.Console, j *searchJSON, o library.Options) error {
 	tell := p.Progress()
@@ -213,11 +205,9 @@ func (f *searchFlags) inAll(ctx context.Context, p *term.Console, j *searchJSON,
 		return errors.Join(found.Problems...)
 	}
 	for _, in := range found.Found {
-		i := in.Info
-		j.add(in.Result, foundJSON{
-			Tenant: i.Key.Tenant, Session: cmp.Or(i.Key.Session, i.ID), File: i.File, Title: i.Title, Agent: i.Agent,
-			Last: i.Used, name: i.Name, More: in.More,
-		})
+		found := foundOf(in.Info)
+		found.More = in.More
+		j.add(in.Result, found)
 	}
 	for _, err := range found.Problems {
 		p.Note("%v\n", err)

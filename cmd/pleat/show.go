@@ -6,10 +6,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/browse"
-	"github.com/pleat-dev/pleat/cmd/pleat/internal/library"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/sessionfile"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
+	"github.com/pleat-dev/pleat/tokens"
 )
 
 func showCommand(p *term.Console) *cobra.Command {
@@ -64,43 +64,21 @@ pleat browse run-20260102`,
 	flags.Declare(fs)
 	src.Store = stores.Declare(fs)
 	c.RunE = runs(p, func(ctx context.Context, p *term.Console, args []string) error {
-		info, err := sessionfile.Find(ctx, p, src.Store, first(args))
-		switch {
-		case err != nil:
+		f, err := sessionfile.Read(ctx, p, first(args), src)
+		if err != nil {
 			return err
-		case info.File == "":
-			return browseStored(ctx, p, src.Store, info)
 		}
-		return browseFile(ctx, p, info, src, flags)
+		defer f.Close()
+		if s := f.Stored; s != nil {
+			return browse.Show(ctx, p, s.Key().Session, f.Sees(), s, tokens.NewTokenizer(f.Model, nil), true)
+		}
+		return browseFile(ctx, p, f, flags)
 	})
 	return c
 }
 
-// browseStored shows a session of the store with the folds that it has.
-func browseStored(ctx context.Context, p *term.Console, store *stores.Flags, info library.Info) error {
-	s, err := stores.OpenSession(ctx, p, store, info)
-	if err != nil {
-		return err
-	}
-	defer s.Store.Close()
-	about := "the model sees %s of %s tokens"
-	if sessionfile.Compacted(s.Key()) {
-		about = "%s of %s tokens are left"
-	} else if len(s.Report().Folds) > 0 && library.Observed(ctx, s.Store, s.Key()) {
-		about = "the model saw all, because the proxy only observed; it would have seen %s of %s tokens"
-	}
-	return browse.Show(ctx, p, s.Key().Session, about, s.Session, s.Counts(), true)
-}
-
 // browseFile shows a session file as it would be folded.
-func browseFile(
-	ctx context.Context, p *term.Console, info library.Info, src sessionfile.Flags, flags sessionfile.FoldFlags,
-) error {
-	f, err := sessionfile.ReadFound(ctx, p, info, src)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
+func browseFile(ctx context.Context, p *term.Console, f *sessionfile.File, flags sessionfile.FoldFlags) error {
 	scratch, drop, err := f.Scratch(ctx)
 	if err != nil {
 		return err

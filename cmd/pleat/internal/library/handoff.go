@@ -33,6 +33,10 @@ tool unfold shows it exactly, with this session's ID as the argument session, an
 lines. Without these tools, the command pleat unfold HANDLE --session %s does it.
 `
 
+// GoOn follows a handoff that a new session begins with.
+const GoOn = "\nGo on from where it ended. " +
+	"If the last request was fulfilled, say so in a sentence and wait for the next one.\n"
+
 // handoffMark is in the names of forks that handoffs are folded in.
 const handoffMark = "handoff-"
 
@@ -160,10 +164,13 @@ func Earlier(said string) string {
 	return fence.Block("earlier_session", strings.TrimSuffix(said, "\n")) + "\n"
 }
 
-func (h *handoff) head() string {
-	s := fmt.Sprintf(handoffHead, fence.Shown(fence.Line(h.info.ID)), fence.Shown(fence.Line(h.s.Key().Session)))
-	if h.info.Project != "" {
-		s += "\nWorking folder: " + fence.Shown(fence.Line(h.info.Project)) + "\n"
+func (h *handoff) head() string { return HandoffHead(h.info.ID, h.s.Key().Session, h.info.Project) }
+
+// HandoffHead says what [Earlier] has: a session that was folded in another, and its working folder.
+func HandoffHead(id, folded, project string) string {
+	s := fmt.Sprintf(handoffHead, fence.Shown(fence.Line(id)), fence.Shown(fence.Line(folded)))
+	if project != "" {
+		s += "\nWorking folder: " + fence.Shown(fence.Line(project)) + "\n"
 	}
 	return s + "\n"
 }

@@ -170,7 +170,6 @@ type Filter struct {
 	Plain   bool // do not look into files: no titles, projects or problems
 	Any     bool // of a search: also sessions that have only some of the words, where others have all
 	Last    bool // rehearsals come behind all other sessions, as they do for "last"
-	Stored  bool // only sessions that the store has
 }
 
 // Page is a part of a list.
@@ -191,9 +190,6 @@ func (l *Library) List(ctx context.Context, f Filter) (Page, error) {
 	}
 	if f.Last {
 		lastFirst(all)
-	}
-	if f.Stored {
-		all = slices.DeleteFunc(all, func(i Info) bool { return !i.isStored() })
 	}
 	if f.Project != "" {
 		if err := l.look(ctx, all, glance); err != nil {

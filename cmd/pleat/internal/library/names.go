@@ -66,10 +66,10 @@ func (l *Library) Resolve(ctx context.Context, name string) (info Info, err erro
 	case "":
 		return info, errors.New("a session has to be named")
 	case Last:
-		info, err = l.last(ctx, func(Info) bool { return true })
+		info, err = l.Newest(ctx, func(Info) bool { return true })
 	default:
 		info, err = l.named(ctx, name)
-		if errors.Is(err, store.ErrNotFound) && strings.Contains(name, " ") { // else every wrong name would have all read
+		if errors.Is(err, store.ErrNotFound) {
 			info, err = l.titled(ctx, name)
 		}
 	}
@@ -82,13 +82,14 @@ func (l *Library) Resolve(ctx context.Context, name string) (info Info, err erro
 	return l.about(ctx, info)
 }
 
-// last is the newest session that is wanted.
-func (l *Library) last(ctx context.Context, wanted func(Info) bool) (Info, error) {
+// Newest is the session that was used last of those that are wanted: a rehearsal or a sub-agent's only if there is
+// nothing else.
+func (l *Library) Newest(ctx context.Context, wanted func(Info) bool) (Info, error) {
 	all, err := l.all(ctx, "")
 	lastFirst(all)
 	i := slices.IndexFunc(all, wanted)
 	if i < 0 {
-		return Info{}, cmp.Or(err, fmt.Errorf("nobody has left a session: %w", store.ErrNotFound))
+		return Info{}, cmp.Or(err, fmt.Errorf("agents have left no session on this machine, and the store has none: %w", store.ErrNotFound))
 	}
 	return all[i], err
 }
@@ -162,7 +163,7 @@ func (l *Library) copied(ctx context.Context, c Info) (Info, error) {
 // file is as new as the file.
 func (l *Library) FindStored(ctx context.Context, name string) (Info, error) {
 	if name == Last {
-		info, err := l.last(ctx, Info.isStored)
+		info, err := l.Newest(ctx, Info.isStored)
 		return storedInfo(l.storedID(info.stored.Key), info.stored), err
 	}
 	list, err := Stored(ctx, l.o.Store, l.o.Tenant)

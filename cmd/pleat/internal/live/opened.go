@@ -177,18 +177,16 @@ func (r *running) sessionKey(ctx context.Context, prefix string) (store.SessionK
 	f := r.f
 	switch {
 	case f.resume == library.Last:
-		list, err := library.Stored(ctx, r.store, f.store.Tenant)
-		if err != nil {
-			return store.SessionKey{}, err
+		lib := library.New(library.Options{Store: r.store, Tenant: f.store.Tenant})
+		info, err := lib.Newest(ctx, func(i library.Info) bool {
+			name := i.Key.Session
+			return i.Key.Tenant == f.store.Tenant && i.Parent == "" &&
+				(strings.HasPrefix(name, "run-") && !f.demo || library.IsRehearsal(name) && f.model == "")
+		})
+		if errors.Is(err, store.ErrNotFound) {
+			err = errNothing
 		}
-		for _, s := range list { // newest first
-			name := s.Key.Session
-			if s.Key.Tenant == f.store.Tenant && library.ParentOf(name) == "" &&
-				(strings.HasPrefix(name, "run-") && !f.demo || library.IsRehearsal(name) && f.model == "") {
-				return s.Key, nil
-			}
-		}
-		return store.SessionKey{}, errNothing
+		return info.Key, err
 	case f.resume != "":
 		info, err := stores.Find(ctx, r.p, r.store, f.store, f.resume)
 		if errors.Is(err, store.ErrNotFound) {

@@ -95,9 +95,6 @@ func (s server) read(ctx context.Context, r *sdk.ReadResourceRequest) (*sdk.Read
 	return result, nil
 }
 
-const goOn = "\nGo on from where it ended. " +
-	"If the last request was fulfilled, say so in a sentence and wait for the next one.\n"
-
 func (s server) addPrompts(srv *sdk.Server) {
 	srv.AddPrompt(&sdk.Prompt{
 		Name: "continue", Title: "Continue an earlier session",
@@ -118,7 +115,7 @@ func (s server) addPrompts(srv *sdk.Server) {
 		if err != nil {
 			return nil, err
 		}
-		text += goOn
+		text += library.GoOn
 		message := &sdk.PromptMessage{Role: "user", Content: &sdk.TextContent{Text: text}}
 		return &sdk.GetPromptResult{Messages: []*sdk.PromptMessage{message}}, nil
 	})

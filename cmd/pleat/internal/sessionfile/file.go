@@ -75,10 +75,11 @@ type File struct {
 	head   fold.Parts
 	last   *model.Usage
 	view   *seenJSON
-	scaled model.Model // with the provider's count
+	scaled model.Model    // with the provider's count
+	Stored *pleat.Session // itself; nil: it is a file's
 
 	log   *sessionlog.Log
-	input io.ReadSeekCloser
+	input io.Closer // the file, or the store
 }
 
 // prompt is what a provider reported for a request: its tokens, with so many messages and what stands beside them.
@@ -126,7 +127,7 @@ func ReadFound(ctx context.Context, p *term.Console, info library.Info, flags Fl
 	f := &File{Name: info.File, number: number, hash: sha256.New(), home: p.Home(), sidechains: flags.sidechains}
 	if info.File == "" {
 		err = f.readStored(ctx, p, flags.Store, info)
-	} else if f.input, err = openInput(ctx, p, f.Name); err == nil {
+	} else {
 		err = f.read(ctx, p, flags)
 	}
 	if err != nil {
@@ -139,22 +140,26 @@ func ReadFound(ctx context.Context, p *term.Console, info library.Info, flags Fl
 		f.Model.Tokenizer = library.Info{Model: f.Info.Model}.Look().Model.Tokenizer
 		f.asReported(f.scaled)
 	}
-	if f.kept != nil {
+	if f.kept != nil && f.Stored == nil {
 		f.Close() // nothing more is read
 	}
 	return f, nil
 }
 
 func (f *File) read(ctx context.Context, p *term.Console, flags Flags) error {
-	var err error
-	if f.size, err = io.Copy(f.hash, f.input); err == nil {
-		_, err = f.input.Seek(0, io.SeekStart)
+	in, err := openInput(ctx, p, f.Name)
+	if err != nil {
+		return err
+	}
+	f.input = in
+	if f.size, err = io.Copy(f.hash, in); err == nil {
+		_, err = in.Seek(0, io.SeekStart)
 	}
 	if err != nil {
 		return f.explain(err)
 	}
 	skipped, told := 0, false
-	f.log, err = sessionlog.Open(f.input, &sessionlog.Options{
+	f.log, err = sessionlog.Open(in, &sessionlog.Options{
 		Session: f.number - 1, Strict: flags.Strict, Sidechains: true, Abandoned: true,
 		OnDamage: func(d sessionlog.Damage) {
 			if skipped++; skipped <= maxDamage && !flags.Strict && !told {

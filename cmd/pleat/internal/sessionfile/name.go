@@ -22,19 +22,16 @@ func Find(ctx context.Context, p *term.Console, flags *stores.Flags, name string
 	if _, err := os.Stat(name); name == "-" || name != "" && !errors.Is(err, fs.ErrNotExist) {
 		return library.Info{File: name}, nil // whatever is wrong with it is found out when it is read
 	}
-	all := stores.OpenCatalogue(ctx, p, flags)
-	defer all.Close()
+	all, end := catalogue(ctx, p, cmp.Or(flags, &stores.Flags{}))
+	defer end()
 	if name == "" {
-		return pick(ctx, p, all, flags)
+		return pick(ctx, p, all)
 	}
 	info, err := all.Resolve(ctx, name)
-	switch {
-	case err == nil:
+	if err == nil {
 		stores.Complete(p, name, info)
-	case errors.Is(err, store.ErrNotFound) && name == library.Last:
-		err = errors.New("agents have left no session files on this machine (\"pleat sessions\" lists where it " +
-			"looks), and the store has no session")
-	case errors.Is(err, store.ErrNotFound):
+	}
+	if errors.Is(err, store.ErrNotFound) && name != library.Last {
 		names := []string{library.Last}
 		list, _ := all.List(ctx, newest) // those that can be listed will do
 		for _, s := range list.Sessions {
@@ -46,17 +43,29 @@ func Find(ctx context.Context, p *term.Console, flags *stores.Flags, name string
 	return info, err
 }
 
+// catalogue is all that the user has: the folders of agents, and the store if that can be read. The sessions of one
+// that is shared are others' too, and have to be named. Afterwards end closes it.
+func catalogue(ctx context.Context, p *term.Console, f *stores.Flags) (all *library.Library, end func()) {
+	o := library.Options{Home: p.Home(), Tenant: f.Tenant, Shared: stores.Scheme(f.Path) != ""}
+	st, _, err := stores.OpenAs(ctx, p, f, stores.ReadOnly)
+	if err == nil {
+		o.Store = st
+	}
+	all = library.New(o)
+	return all, func() {
+		all.Close()
+		if err == nil {
+			st.Close()
+		}
+	}
+}
+
 // newest lists the sessions of agents and of the store, the one that is last first.
 var newest = library.Filter{Plain: true, Last: true}
 
-// pick lets a person choose one of the newest sessions. Nobody need choose where a store was named that has only one.
-func pick(ctx context.Context, p *term.Console, all stores.Catalogue, flags *stores.Flags) (none library.Info, err error) {
+// pick lets a person choose one of the newest sessions.
+func pick(ctx context.Context, p *term.Console, all *library.Library) (none library.Info, err error) {
 	if !p.Interactive() {
-		if flags != nil && flags.Path != "" {
-			if list, _ := all.List(ctx, library.Filter{Plain: true, Stored: true}); list.Total == 1 {
-				return list.Sessions[0], nil
-			}
-		}
 		return none, term.UsageError(`name a session: a file, last, a name that "pleat sessions" lists, ` +
 			`or - for standard input`)
 	}
@@ -76,7 +85,7 @@ func pick(ctx context.Context, p *term.Console, all stores.Catalogue, flags *sto
 }
 
 // offer prints the newest sessions, as they are called everywhere.
-func offer(ctx context.Context, p *term.Console, all stores.Catalogue) ([]library.Info, error) {
+func offer(ctx context.Context, p *term.Console, all *library.Library) ([]library.Info, error) {
 	tell := p.Progress()
 	tell.Say("reading the newest sessions")
 	found, err := all.List(ctx, library.Filter{Last: true, Limit: 9, Count: true})

@@ -41,8 +41,8 @@ func TestOffer(t *testing.T) {
 	}
 	difftest.Must(t, err)
 	difftest.Must(t, st.Close())
-	all := stores.OpenCatalogue(t.Context(), p, flags)
-	defer all.Close()
+	all, end := catalogue(t.Context(), p, flags)
+	defer end()
 	list, err := offer(t.Context(), p, all)
 	if err != nil || len(list) != 9 || list[0].Key.String() != "key-1/proxied" {
 		t.Fatal(list, err)

@@ -1,6 +1,7 @@
 package sessionfile
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -21,23 +22,31 @@ const stored sessionlog.Format = "pleat"
 
 // readStored reads a session of the store as if a file had it.
 func (f *File) readStored(ctx context.Context, p *term.Console, flags *stores.Flags, info library.Info) error {
-	s, err := stores.OpenSession(ctx, p, flags, info)
+	st, _, err := stores.OpenAs(ctx, p, cmp.Or(flags, &stores.Flags{}), stores.ReadOnly)
 	if err != nil {
 		return err
 	}
-	st, about := s.Store, s.About
-	defer st.Close()
-	f.Name, f.of = s.Key().String(), s.Key()
+	f.input = st
+	about, spent := library.Described(ctx, st, info)
+	look := about.Look()
+	s, err := pleat.OpenSession(ctx, st, info.Key, &look)
+	if err == nil {
+		f.scaled, err = library.Scaled(ctx, s, look.Model)
+	}
+	if err != nil {
+		return err
+	}
+	f.Stored, f.Name, f.of = s, info.Key.String(), info.Key
 	f.Info = sessionlog.Info{
 		Format: stored, SessionID: f.of.Session, Title: about.Title, Dir: about.Project, Model: about.Model,
 		Window: about.Budget.Window,
 	}
-	f.head, f.tally, f.scaled = about.Head, library.Tally{Last: about.Used, Spent: s.Spent}, s.Look.Model
-	report := library.Report(s.Session)
+	f.head, f.tally = about.Head, library.Tally{Last: about.Used, Spent: spent}
+	report := library.Report(s)
 	f.view = &seenJSON{
 		Whole: report.Whole, Tokens: int(report.Snapshot.Tokens), Folds: len(report.Folds),
 	}
-	f.view.scale, f.view.added = library.Scale(s.Session)
+	f.view.scale, f.view.added = library.Scale(s)
 	for _, e := range report.Epochs {
 		if !e.Undo {
 			f.view.Epochs++
@@ -45,7 +54,7 @@ func (f *File) readStored(ctx context.Context, p *term.Console, flags *stores.Fl
 	}
 	f.view.copied = Compacted(f.of)
 	f.view.Planned = f.view.Folds > 0 && library.Observed(ctx, st, f.of)
-	if err := f.keep(ctx, st, s.Session); err != nil {
+	if err := f.keep(ctx, st, s); err != nil {
 		return err
 	}
 	if f.Count = len(f.kept); f.Count == 0 {
@@ -100,4 +109,15 @@ func (f *File) keep(ctx context.Context, st store.Store, s *pleat.Session) error
 	}
 	f.last = used
 	return nil
+}
+
+// Sees says what a model sees of a stored session: a format for the tokens of that and of all.
+func (f *File) Sees() string {
+	switch {
+	case f.view.copied:
+		return "%s of %s tokens are left"
+	case f.view.Planned:
+		return "the model saw all, because the proxy only observed; it would have seen %s of %s tokens"
+	}
+	return "the model sees %s of %s tokens"
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/library"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
-	"github.com/pleat-dev/pleat/internal/fence"
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/transcript"
@@ -157,31 +156,14 @@ func (r *Folded) writeText(w io.Writer, thinking bool, after string) error {
 	return nil
 }
 
-const promptHead = `This continues an earlier session of the same work. What follows is that session: its older part
-as a page that a program wrote, its newest part word for word. The system prompt and the tools are
-yours, not part of it. Tool calls in it have been carried out; do not repeat them to see their
-results. Files may have changed since: read a file again before you edit it.
-
-Where something is folded, the command ` + "`pleat unfold HANDLE`" + ` shows the original exactly, and
-` + "`pleat search \"words\" --session %s`" + ` finds lines in it. There are no tools of these names.
-`
-
-const promptTail = `
-Go on from where it ended. If the last request was fulfilled, say so in a sentence and wait for the
-next one.
-`
-
 // writePrompt writes a text that a new session can start from: what it is, the page,
 // the newest turns word for word, and what the reader should do.
 func (r *Folded) writePrompt(w io.Writer) error {
-	fmt.Fprintf(w, promptHead, r.Session.Key().Session)
-	if dir := r.File.Info.Dir; dir != "" {
-		fmt.Fprintf(w, "\nWorking folder: %s\n", fence.Shown(fence.Line(dir)))
-	}
+	key := r.Session.Key().Session
 	var said strings.Builder
 	if err := r.writeText(&said, false, ""); err != nil { // thinking is only valid in its own session
 		return err
 	}
-	fmt.Fprint(w, "\n"+library.Earlier(said.String())+promptTail)
-	return nil
+	_, err := fmt.Fprint(w, library.HandoffHead(key, key, r.File.Info.Dir), library.Earlier(said.String()), library.GoOn)
+	return err
 }

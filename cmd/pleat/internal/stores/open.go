@@ -3,7 +3,6 @@
 package stores
 
 import (
-	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -26,7 +25,6 @@ import (
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/store/postgres"
 	"github.com/pleat-dev/pleat/store/sqlite"
-	"github.com/pleat-dev/pleat/tokens"
 	"github.com/spf13/pflag"
 )
 
@@ -308,61 +306,7 @@ func Complete(p *term.Console, name string, info library.Info) {
 	}
 }
 
-// Catalogue is all that the user has. Sessions of a store that is shared are others' too, and have to be named.
-type Catalogue struct {
-	*library.Library
-	st Store
-}
-
-// OpenCatalogue opens the folders of agents and the store, if that can be read.
-func OpenCatalogue(ctx context.Context, p *term.Console, f *Flags) Catalogue {
-	f = cmp.Or(f, &Flags{})
-	o := library.Options{Home: p.Home(), Tenant: f.Tenant, Shared: Scheme(f.Path) != ""}
-	st, _, err := OpenAs(ctx, p, f, ReadOnly)
-	if err == nil { // else st may be no interface that is nil
-		o.Store = st
-	}
-	return Catalogue{library.New(o), st}
-}
-
-// Close closes the folders and the store.
-func (c Catalogue) Close() error {
-	err := c.Library.Close()
-	if c.st != nil {
-		err = errors.Join(err, c.st.Close())
-	}
-	return err
-}
-
 // Reopen opens a stored session to look something up in it.
 func Reopen(ctx context.Context, store store.Store, key store.SessionKey) (*pleat.Session, error) {
 	return pleat.OpenSession(ctx, store, key, library.Roughly())
-}
-
-// Opened is a stored session that is looked at, the store that has it, and what is known of it and its requests.
-type Opened struct {
-	*pleat.Session
-	Store Store
-	About library.Info
-	Spent []library.Spent
-	Look  pleat.Options // its model counts the tokens as the provider does
-}
-
-// Counts counts the tokens of the session.
-func (o *Opened) Counts() *tokens.Tokenizer { return tokens.NewTokenizer(o.Look.Model, nil) }
-
-// OpenSession opens a stored session to look at it.
-func OpenSession(ctx context.Context, p *term.Console, f *Flags, info library.Info) (o Opened, err error) {
-	if o.Store, _, err = OpenAs(ctx, p, cmp.Or(f, &Flags{}), ReadOnly); err != nil {
-		return o, err
-	}
-	o.About, o.Spent = library.Described(ctx, o.Store, info)
-	o.Look = o.About.Look()
-	if o.Session, err = pleat.OpenSession(ctx, o.Store, info.Key, &o.Look); err == nil {
-		o.Look.Model, err = library.Scaled(ctx, o.Session, o.Look.Model)
-	}
-	if err != nil {
-		return o, errors.Join(err, o.Store.Close())
-	}
-	return o, nil
 }
