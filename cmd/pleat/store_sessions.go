@@ -263,9 +263,7 @@ pleat store forget file:3f9c20b17a44e05d --yes`,
 func forgetOne(
 	ctx context.Context, p *term.Console, st stores.Store, f *stores.Flags, name string, yes bool,
 ) error {
-	quiet := *p // what it completes is no name to delete
-	quiet.Stderr = io.Discard
-	info, err := stores.Find(ctx, &quiet, st, f, name)
+	info, err := stores.Find(ctx, p, st, f, name)
 	if name == library.Last && err == nil { // which may be another one by the time that it is deleted
 		return term.UsageError("forget needs the whole name of a session: last is " + library.NameOf(info.Key))
 	}

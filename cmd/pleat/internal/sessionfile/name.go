@@ -28,9 +28,6 @@ func Find(ctx context.Context, p *term.Console, flags *stores.Flags, name string
 		return pick(ctx, p, all)
 	}
 	info, err := all.Resolve(ctx, name)
-	if err == nil {
-		stores.Complete(p, name, info)
-	}
 	if errors.Is(err, store.ErrNotFound) && name != library.Last {
 		names := []string{library.Last}
 		list, _ := all.List(ctx, newest) // those that can be listed will do

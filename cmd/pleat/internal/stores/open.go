@@ -269,41 +269,20 @@ func missing(path string) string {
 // unknown is the scheme of an address that has none.
 const unknown = "unknown"
 
-// Find finds a session of the store by its name, the beginning of that, or [library.Last], and tells p which it
-// is if that is not its name.
+// Find finds a session of the store by its name, the beginning of that, or [library.Last].
 func Find(ctx context.Context, p *term.Console, st Store, f *Flags, name string) (library.Info, error) {
 	lib := library.New(library.Options{Home: p.Home(), Store: st, Tenant: f.Tenant})
 	defer lib.Close()
 	info, err := lib.FindStored(ctx, name)
-	switch {
-	case errors.Is(err, store.ErrNotFound):
+	if errors.Is(err, store.ErrNotFound) {
 		var names []string
 		list, _ := library.Stored(ctx, st, f.Tenant) // only for a hint
 		for _, info := range list {
 			names = append(names, info.Key.Session)
 		}
 		err = fmt.Errorf(`%w%s ("pleat store list" lists what is there)`, err, term.DidYouMean("", name, names))
-	case err == nil && name == library.Last:
-		p.Note("pleat: last is %s\n", library.NameOf(info.Key))
-	case err == nil:
-		Complete(p, name, info)
 	}
 	return info, err
-}
-
-// Complete tells which session was found if its name only begins with the one that was given: it may not be the
-// one that was meant.
-func Complete(p *term.Console, name string, info library.Info) {
-	key := info.Key
-	names := []string{info.ID, key.Session, library.NameOf(key), key.Tenant + "/" + key.Session}
-	begins := func(full string) bool { return strings.HasPrefix(full, name) }
-	if !slices.Contains(names, name) && slices.ContainsFunc(names, begins) {
-		full := info.ID
-		if info.File == "" {
-			full = key.String()
-		}
-		p.Note("pleat: %s is the beginning of %s\n", name, full)
-	}
 }
 
 // Reopen opens a stored session to look something up in it.
