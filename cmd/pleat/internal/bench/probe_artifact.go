@@ -84,19 +84,10 @@ func (t trail) addCall(c transcript.ToolCall) {
 		}
 		return
 	}
-	var args struct {
-		FilePath  string `json:"file_path"`
-		FilePath2 string `json:"filePath"`
-		Path      string `json:"path"`
-		Command   any    `json:"command"`
-	}
-	if json.Unmarshal([]byte(input), &args) != nil {
-		return
-	}
-	p := args.FilePath + args.FilePath2 + args.Path
+	p, command := toolcall.ArgText(c, "file_path", "filePath", "path"), toolcall.ArgText(c, "command")
 	switch name := strings.ToLower(c.Name); {
-	case p == "" || args.Command == "view":
-	case args.Command == "create" || slices.Contains(writeTools, name):
+	case p == "" || command == "view":
+	case command == "create" || slices.Contains(writeTools, name):
 		t.note(p, Created)
 	case slices.Contains(editTools, name):
 		t.note(p, Edited)
@@ -251,47 +242,21 @@ func opOf(verb string) ChangeOp {
 	return Edited
 }
 
+// braces is a{b,c}d with nothing in braces inside.
+var braces = regexp.MustCompile(`([^,;{}]*)\{([^{}]*)\}([^,;{}]*)`)
+
 // splitBraces writes a{b,c{d,e}} out as ab, acd and ace, separated by commas at the top.
 func splitBraces(s string) []string {
-	var out []string
-	depth, start := 0, 0
-	for i, r := range s {
-		switch r {
-		case '{':
-			depth++
-		case '}':
-			depth--
-		case ',', ';':
-			if depth == 0 {
-				out, start = append(out, expandBraces(s[start:i])...), i+1
-			}
-		}
+	for braces.MatchString(s) {
+		s = braces.ReplaceAllStringFunc(s, func(group string) string {
+			m := braces.FindStringSubmatch(group)
+			return m[1] + strings.Join(strings.FieldsFunc(m[2], isSeparator), m[3]+","+m[1]) + m[3]
+		})
 	}
-	return append(out, expandBraces(s[start:])...)
+	return strings.FieldsFunc(s, isSeparator)
 }
 
-func expandBraces(s string) []string {
-	open := strings.IndexByte(s, '{')
-	if open < 0 {
-		return []string{s}
-	}
-	depth := 0
-	for i := open; i < len(s); i++ {
-		switch s[i] {
-		case '{':
-			depth++
-		case '}':
-			if depth--; depth == 0 {
-				var out []string
-				for _, inner := range splitBraces(s[open+1 : i]) {
-					out = append(out, expandBraces(s[:open]+inner+s[i+1:])...)
-				}
-				return out
-			}
-		}
-	}
-	return []string{s}
-}
+func isSeparator(r rune) bool { return r == ',' || r == ';' }
 
 // precision compares what a view states with the gold: how many statements there are that
 // structure can judge, and how many are right. Files that a shell command names may have

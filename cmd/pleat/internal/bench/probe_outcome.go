@@ -15,6 +15,7 @@ type outcome struct {
 	failed  bool
 	first   string // first error line, verbatim
 	result  string // all of it
+	unknown bool   // how it ended since
 }
 
 var (
@@ -89,15 +90,7 @@ func filtered(command string) string {
 	return coreOf(first)
 }
 
-// results yields every command of a conversation with its result, in order.
-func results(msgs []transcript.Message, yield func(command string, r transcript.ToolResult)) {
-	open := make(map[string]string)
-	for _, m := range msgs {
-		resultsIn(m, open, yield)
-	}
-}
-
-// resultsIn does that for one message. Open are the commands that wait for their results.
+// resultsIn yields every command that a message answers, with its result. Open are the commands that wait for theirs.
 func resultsIn(m transcript.Message, open map[string]string, yield func(command string, r transcript.ToolResult)) {
 	for _, b := range m.Blocks().All() {
 		switch b := b.(type) {
@@ -117,6 +110,7 @@ func resultsIn(m transcript.Message, open map[string]string, yield func(command 
 func outcomeOf(command string, r transcript.ToolResult) outcome {
 	text := r.Text()
 	o := outcome{command: command, failed: r.Error, result: text}
+	o.unknown = goesOn.MatchString(text) // its end is told elsewhere, or never
 	if m := exitCode.FindStringSubmatch(text); m != nil {
 		o.failed = o.failed || m[1] != "0"
 	}
@@ -131,34 +125,38 @@ func outcomeOf(command string, r transcript.ToolResult) outcome {
 	return o
 }
 
+// newestOutcomes are the newest outcomes of commands, in the order in which these were first run.
+func newestOutcomes(msgs []transcript.Message) (list []outcome) {
+	place := make(map[string]int) // from 1
+	open := make(map[string]string)
+	for _, m := range msgs {
+		for _, c := range m.Calls() {
+			if i := place[filtered(commandOf(c))]; i > 0 {
+				list[i-1].unknown = true
+			}
+		}
+		resultsIn(m, open, func(cmd string, r transcript.ToolResult) {
+			if place[cmd] == 0 {
+				list = append(list, outcome{})
+				place[cmd] = len(list)
+			}
+			list[place[cmd]-1] = outcomeOf(cmd, r)
+		})
+	}
+	return list
+}
+
 // outcomes asks for the newest outcome of every command that does or checks something.
 // The older state of a command that has a newer one is wrong.
 func outcomes(s *Session, sp span) []probe {
-	last := make(map[string]outcome)
-	var order []string
-	open := make(map[string]string)
-	for _, m := range s.Messages[:sp.cut] {
-		for _, c := range m.Calls() { // how it ended now nobody can tell
-			delete(last, filtered(commandOf(c)))
-		}
-		resultsIn(m, open, func(cmd string, r transcript.ToolResult) {
-			if goesOn.MatchString(r.Text()) { // its end is told elsewhere, or never
-				delete(last, cmd)
-				return
-			}
-			if !slices.Contains(order, cmd) {
-				order = append(order, cmd)
-			}
-			last[cmd] = outcomeOf(cmd, r)
-		})
-	}
+	known := slices.DeleteFunc(newestOutcomes(s.Messages[:sp.cut]), func(o outcome) bool { return o.unknown })
 	heads := make(map[string]int) // of commands that begin alike nobody can tell which one a line means
-	for cmd := range last {
-		heads[headOf(cmd)]++
+	for _, o := range known {
+		heads[headOf(o.command)]++
 	}
 	var out []probe
-	for _, cmd := range order {
-		if o, ok := last[cmd]; ok && heads[headOf(cmd)] == 1 {
+	for _, o := range known {
+		if heads[headOf(o.command)] == 1 {
 			out = append(out, outcomeProbe(o))
 		}
 	}

@@ -51,17 +51,9 @@ func literals(s *Session, sp span) []probe {
 	for _, lit := range order {
 		out = append(out, lineProbe(Literals, lit, queries[lit], lines[lit]))
 	}
-	last := make(map[string]outcome)
-	var cmds []string
-	results(s.Messages[:sp.cut], func(cmd string, r transcript.ToolResult) {
-		if _, ok := last[cmd]; !ok {
-			cmds = append(cmds, cmd)
-		}
-		last[cmd] = outcomeOf(cmd, r)
-	})
-	for _, cmd := range cmds {
-		if o := last[cmd]; o.first != "" {
-			out = append(out, sentenceProbe(Literals, o.first, cmd))
+	for _, o := range newestOutcomes(s.Messages[:sp.cut]) {
+		if o.first != "" {
+			out = append(out, sentenceProbe(Literals, o.first, o.command))
 		}
 	}
 	return out

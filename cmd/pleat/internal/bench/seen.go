@@ -148,29 +148,26 @@ func splitLines(text string) []string {
 	return out
 }
 
-// blockLines are the lines that a reader finds in a block: of a call its arguments,
-// decoded.
-func blockLines(b transcript.Block) []string {
-	c, ok := b.(transcript.ToolCall)
-	if !ok {
-		return splitLines(transcript.BlockText(b))
+// blockTexts are the texts that a reader finds in a block: of a call its tool and its arguments, decoded.
+func blockTexts(b transcript.Block) []string {
+	if c, ok := b.(transcript.ToolCall); ok {
+		return append([]string{c.Name}, callStrings(c.Input.String())...)
 	}
-	lines := []string{c.Name}
-	for _, text := range callStrings(c.Input.String()) {
-		lines = append(lines, splitLines(text)...)
+	return []string{transcript.BlockText(b)}
+}
+
+// blockLines are the lines of a block.
+func blockLines(b transcript.Block) (lines []string) {
+	for _, t := range blockTexts(b) {
+		lines = append(lines, splitLines(t)...)
 	}
 	return lines
 }
 
 // ownLines are the lines of a block, long ones whole.
-func ownLines(b transcript.Block) []string {
-	texts := []string{transcript.BlockText(b)}
-	if c, ok := b.(transcript.ToolCall); ok {
-		texts = callStrings(c.Input.String())
+func ownLines(b transcript.Block) (lines []string) {
+	for _, t := range blockTexts(b) {
+		lines = append(lines, strings.Split(t, "\n")...)
 	}
-	var out []string
-	for _, t := range texts {
-		out = append(out, strings.Split(t, "\n")...)
-	}
-	return out
+	return lines
 }

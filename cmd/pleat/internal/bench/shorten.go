@@ -106,19 +106,9 @@ func cutNewest(
 		if vm.Source < 0 {
 			continue
 		}
-		vm.Edits = withEdit(vm.Edits, transcript.BlockEdit{Block: p.block, Text: text})
+		vm.Edits = slices.DeleteFunc(slices.Clone(vm.Edits), func(e transcript.BlockEdit) bool { return e.Block == p.block })
+		vm.Edits = append(vm.Edits, transcript.BlockEdit{Block: p.block, Text: text})
+		slices.SortFunc(vm.Edits, func(a, b transcript.BlockEdit) int { return a.Block - b.Block })
 	}
 	return out
-}
-
-// withEdit puts an edit among others; blocks that the view dropped moved up, so a place
-// that is taken stays as it is.
-func withEdit(edits []transcript.BlockEdit, e transcript.BlockEdit) []transcript.BlockEdit {
-	edits = slices.Clone(edits)
-	at, taken := slices.BinarySearchFunc(edits, e, func(a, b transcript.BlockEdit) int { return a.Block - b.Block })
-	if taken {
-		edits[at] = e
-		return edits
-	}
-	return slices.Insert(edits, at, e)
 }
