@@ -3,7 +3,6 @@
 package pgtest
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -17,7 +16,6 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
-	"time"
 )
 
 // Cluster is a throw-away PostgreSQL server.
@@ -26,8 +24,6 @@ type Cluster struct {
 	port      int
 	fileLimit int // largest size of a file, in bytes; 0: none
 	cred      *syscall.SysProcAttr
-	server    *exec.Cmd
-	ended     chan struct{}
 	databases atomic.Int32
 }
 
@@ -87,10 +83,8 @@ func skipWithout(t testing.TB) {
 func (c *Cluster) Database(t testing.TB) string {
 	t.Helper()
 	name := fmt.Sprintf("test%d", c.databases.Add(1))
-	createdb := exec.CommandContext(t.Context(), filepath.Join(c.bin, "createdb"), "--maintenance-db",
-		c.URL("postgres"), name)
-	if out, err := createdb.CombinedOutput(); err != nil {
-		t.Fatalf("createdb: %v\n%s", err, out)
+	if err := c.run("createdb", "--maintenance-db", c.URL("postgres"), name); err != nil {
+		t.Fatal(err)
 	}
 	return c.URL(name)
 }
@@ -135,11 +129,9 @@ func (c *Cluster) create() (err error) {
 	if c.port, err = FreePort(); err != nil {
 		return err
 	}
-	initdb := exec.Command(filepath.Join(c.bin, "initdb"), "-D", c.data(), "-U", "pleat", "-A", "trust", "-E", "UTF8",
-		"--locale=C", "--data-checksums")
-	initdb.SysProcAttr, initdb.Dir = c.cred, c.dir
-	if out, err := initdb.CombinedOutput(); err != nil {
-		return fmt.Errorf("initdb: %w\n%s", err, out)
+	if err := c.run("initdb", "-D", c.data(), "-U", "pleat", "-A", "trust", "-E", "UTF8", "--locale=C",
+		"--data-checksums"); err != nil {
+		return err
 	}
 	file, err := os.OpenFile(filepath.Join(c.data(), "postgresql.conf"), os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
@@ -172,60 +164,39 @@ func (c *Cluster) URL(database string) string {
 	return fmt.Sprintf("postgres://pleat@127.0.0.1:%d/%s?sslmode=disable", c.port, database)
 }
 
+// run runs one of PostgreSQL's programs to its end.
+func (c *Cluster) run(program string, args ...string) error {
+	cmd := exec.Command(filepath.Join(c.bin, program), args...)
+	if c.fileLimit > 0 { // the shell counts in blocks of 512 bytes
+		limit := []string{"-c", `ulimit -f "$0" && exec "$@"`, strconv.Itoa(c.fileLimit / 512), cmd.Path}
+		cmd = exec.Command("sh", append(limit, args...)...)
+	}
+	cmd.SysProcAttr, cmd.Dir = c.cred, c.dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w\n%s", program, err, out)
+	}
+	return nil
+}
+
 // Start starts the server and waits until it answers.
 func (c *Cluster) Start() error {
-	log, err := os.OpenFile(filepath.Join(c.dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	log := filepath.Join(c.dir, "log")
+	err := c.run("pg_ctl", "start", "--wait", "--silent", "-D", c.data(), "-l", log)
 	if err != nil {
-		return err
+		text, _ := os.ReadFile(log)
+		err = fmt.Errorf("%w\n%s", err, text[max(0, len(text)-2000):])
 	}
-	defer log.Close()
-	c.server = exec.Command(filepath.Join(c.bin, "postgres"), "-D", c.data())
-	if c.fileLimit > 0 { // the shell counts in blocks of 512 bytes
-		limit := strconv.Itoa(c.fileLimit / 512)
-		c.server = exec.Command("sh", "-c", `ulimit -f "$0" && exec "$@"`, limit, c.server.Path, "-D", c.data())
-	}
-	c.server.SysProcAttr, c.server.Dir = c.cred, c.dir
-	c.server.Stdout, c.server.Stderr = log, log
-	if err := c.server.Start(); err != nil {
-		return err
-	}
-	c.ended = make(chan struct{})
-	go func(server *exec.Cmd, ended chan struct{}) {
-		_ = server.Wait()
-		close(ended)
-	}(c.server, c.ended)
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	for {
-		ready := exec.CommandContext(ctx, filepath.Join(c.bin, "pg_isready"), "--quiet", "--dbname", c.URL("postgres"))
-		err := ready.Run()
-		if err == nil {
-			return nil
-		}
-		select {
-		case <-c.ended:
-			text, _ := os.ReadFile(filepath.Join(c.dir, "log"))
-			return fmt.Errorf("server ended:\n%s", text[max(0, len(text)-2000):])
-		case <-ctx.Done():
-			return err
-		case <-time.After(10 * time.Millisecond):
-		}
-	}
+	return err
 }
 
 // Kill ends the server and all its processes at once, in the middle of what they do. The next start recovers, as
 // after a crash.
-func (c *Cluster) Kill() {
-	_ = c.server.Process.Signal(syscall.SIGQUIT)
-	<-c.ended
-}
+func (c *Cluster) Kill() { _ = c.run("pg_ctl", "stop", "--mode", "immediate", "-D", c.data()) }
 
 // remove stops the server and deletes everything.
 func (c *Cluster) remove() {
-	if c.server != nil {
-		c.Kill()
-	}
 	if c.dir != "" {
+		c.Kill()
 		_ = os.RemoveAll(c.dir)
 	}
 }
