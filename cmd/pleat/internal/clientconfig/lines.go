@@ -38,10 +38,9 @@ var (
 		},
 		sep: ": ",
 	}
-	envSyntax = lineSyntax{lineFormat: dotenvLines{}, sep: "="}
 )
 
-// keyLines is TOML or YAML.
+// keyLines is TOML or YAML, and of .env the lines.
 type keyLines struct {
 	unmarshal   func([]byte, any) error
 	header, key *regexp.Regexp // header is nil where there are no tables
@@ -60,7 +59,7 @@ func (keyLines) encode(value any, _ int, _ []byte) (string, error) {
 	return encodeJSON(value, "", "") // whose texts and lists are also TOML's and YAML's
 }
 
-// line is a line of the text: a key, a table's header, or neither. In .env a key can be on several.
+// line is a line of the text: a key, a table's header, or neither.
 type line struct {
 	start, end     int    // with its line feed
 	table          string // that it is in
@@ -96,7 +95,7 @@ func (f keyLines) lines(text []byte) (list []line) {
 // plainTable writes the name of a table in one way: [ a . "b" ] is a.b.
 var plainTable = strings.NewReplacer(" ", "", "\t", "", `"`, "", "'", "")
 
-// find returns the last of several, which is the one that dotenv takes; elsewhere there is one.
+// find returns the last of several, which is the one that readers of .env take; elsewhere there is one.
 func (s lineSyntax) find(text []byte, st step) (from, to int, ok bool, err error) {
 	if len(st.Key) > 1 && !s.tables {
 		return 0, 0, false, fmt.Errorf("%s: only keys at the top can be set", strings.Join(st.Key, "."))
@@ -116,14 +115,7 @@ func (st step) table() (table, name string) {
 	return strings.Join(st.Key[:last], "."), st.Key[last]
 }
 
-var plainName = regexp.MustCompile(`^[\w-]+$`)
-
 func (s lineSyntax) insert(text []byte, st step, value any) (step, error) {
-	for _, name := range st.Key {
-		if !plainName.MatchString(name) {
-			return step{}, fmt.Errorf("%q: names may have letters, digits, _ and - only", name)
-		}
-	}
 	written, err := s.encode(value, 0, text)
 	if err != nil {
 		return step{}, err
