@@ -64,10 +64,10 @@ type Handler struct {
 	mux   *http.ServeMux
 	pages map[string]*template.Template
 
-	scratch scratches
+	scratch scratch
 
-	listed *recent[[]library.Info]
-	billed *recent[bill.Bill]
+	listed recent[[]library.Info]
+	billed recent[bill.Bill]
 
 	mu     sync.Mutex
 	sums   *sums         // of all sessions; nil: there are none yet
@@ -95,7 +95,6 @@ func New(o Options) (*Handler, error) {
 	}
 	h := &Handler{
 		o: o, guard: newGuard(o.Token, o.Now), mux: http.NewServeMux(), pages: make(map[string]*template.Template),
-		listed: newRecent[[]library.Info](), billed: newRecent[bill.Bill](),
 	}
 	h.ctx, h.stop = context.WithCancel(context.Background())
 	layout, err := template.New("layout.html").Funcs(funcs).

@@ -27,8 +27,6 @@ type foldPage struct {
 	More    string // address of all of it; empty: all is shown
 	Cut     bool   // it is too long for a page
 	Hidden  bool   // Before lacks secrets
-	Prev    string // addresses of the folds around it
-	Next    string
 }
 
 // How many bytes of the original a page shows at first, and at most.
@@ -65,38 +63,27 @@ func (h *Handler) foldIn(r *http.Request, f *frame, s *pleat.Session, budget int
 			p.More = link("fold", "s", f.Item.ID, "handle", p.Handle, "budget", budget, "all", "1")
 		}
 	}
-	h.aroundFold(s, f.Item.ID, p)
-	if p.Fold != nil {
-		p.After = p.Fold.Stub
-	}
+	p.find(s)
 	f.Title, f.Body = "Fold "+line(p.Handle, 40), p
 	return nil
 }
 
-// aroundFold finds the fold of a handle, the newest if there are several, and its neighbours
-// among those in force.
-func (h *Handler) aroundFold(s *pleat.Session, id string, p *foldPage) {
-	at := func(f *fold.Fold) string { return link("fold", "s", id, "handle", f.Handle, "budget", p.Budget) }
-	inForce := library.Report(s).Folds
+// find finds the fold of a handle, the newest if there are several, and says whether it is in force.
+func (p *foldPage) find(s *pleat.Session) {
 	var found *fold.Fold
 	for _, f := range s.Folds() {
 		if f.Handle == p.Handle {
 			found = library.Told(s, f, library.Piece(s))
 		}
 	}
-	for i, f := range inForce {
-		if f.Handle != p.Handle {
-			continue
-		}
-		if found, p.InForce = f, true; i > 0 {
-			p.Prev = at(inForce[i-1])
-		}
-		if i+1 < len(inForce) {
-			p.Next = at(inForce[i+1])
+	for _, f := range library.Report(s).Folds {
+		if f.Handle == p.Handle {
+			found, p.InForce = f, true
 		}
 	}
 	if found != nil {
 		p.Fold = &foldRows([]*fold.Fold{found}, s)[0]
+		p.After = p.Fold.Stub
 	}
 }
 

@@ -6,7 +6,7 @@ import (
 	"io"
 	"net/http"
 	"slices"
-	"sync/atomic"
+	"sync"
 	"time"
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/library"
@@ -58,13 +58,9 @@ func (h *Handler) version(ctx context.Context, id string) (string, error) {
 	return "", errNoSession
 }
 
-// recent is something that is asked for anew after a moment, by one request at a time.
+// recent is something that is asked for anew after a moment. Requests wait for the one that asks.
 type recent[T any] struct {
-	asking chan struct{}            // holds a value while somebody asks
-	last   atomic.Pointer[dated[T]] // nil: there is no value yet
-}
-
-type dated[T any] struct {
+	mu    sync.Mutex
 	value T
 	at    time.Time
 }
@@ -72,40 +68,22 @@ type dated[T any] struct {
 // fresh is how long a value counts as new.
 const fresh = time.Second
 
-func newRecent[T any]() *recent[T] { return &recent[T]{asking: make(chan struct{}, 1)} }
-
-// get returns the value, which may be older than a moment while another request asks for it.
-// It waits for another request only if there is no value yet.
-func (r *recent[T]) get(ctx context.Context, now time.Time, ask func() (T, error)) (value T, err error) {
-	last := r.last.Load()
-	if last != nil && now.Sub(last.at) < fresh {
-		return last.value, nil
+func (r *recent[T]) get(now func() time.Time, ask func() (T, error)) (T, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if now().Sub(r.at) < fresh {
+		return r.value, nil
 	}
-	select {
-	case r.asking <- struct{}{}:
-	default:
-		if last != nil {
-			return last.value, nil
-		}
-		select {
-		case r.asking <- struct{}{}:
-		case <-ctx.Done():
-			return value, ctx.Err()
-		}
-	}
-	defer func() { <-r.asking }()
-	if last = r.last.Load(); last != nil && now.Sub(last.at) < fresh { // it came meanwhile
-		return last.value, nil
-	}
-	if value, err = ask(); err == nil {
-		r.last.Store(&dated[T]{value, now})
+	value, err := ask()
+	if err == nil {
+		r.value, r.at = value, now()
 	}
 	return value, err
 }
 
 // list returns all sessions, without looking into them.
 func (h *Handler) list(ctx context.Context) ([]library.Info, error) {
-	return h.listed.get(ctx, h.o.Now(), func() ([]library.Info, error) {
+	return h.listed.get(h.o.Now, func() ([]library.Info, error) {
 		p, err := h.o.Library.List(ctx, library.Filter{Plain: true})
 		return p.Sessions, err
 	})
@@ -113,7 +91,7 @@ func (h *Handler) list(ctx context.Context) ([]library.Info, error) {
 
 // bill returns what requests cost.
 func (h *Handler) bill(ctx context.Context) (bill.Bill, error) {
-	return h.billed.get(ctx, h.o.Now(), func() (bill.Bill, error) {
+	return h.billed.get(h.o.Now, func() (bill.Bill, error) {
 		return (&bill.Book{Store: h.o.Store, Log: h.o.Logger, Now: h.o.Now}).Bill(ctx)
 	})
 }

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/library"
@@ -23,7 +22,7 @@ type overview struct {
 	Money    plot
 	Spent    float64 // in these days
 	Spans    []int
-	Sessions []row
+	Sessions []library.Info
 	Pager    pager
 	Agent    string // the filter
 	Agents   []string
@@ -31,32 +30,8 @@ type overview struct {
 	bill     bill.Bill
 }
 
-// row is a session in the list, or the newest of several rehearsals of one scenario.
-type row struct {
-	library.Info
-	Others []library.Info
-}
-
-// Place is the session's project.
-func (r row) Place() string { return projectOf(r.Info) }
-
-func isRehearsal(i library.Info) bool { return i.Agent == "" && library.IsRehearsal(i.ID) }
-
-// rowsOf makes one row of the rehearsals of a scenario.
-func rowsOf(list []library.Info) (rows []row) {
-	at := make(map[string]int)
-	for _, i := range list {
-		if scenario, _, _ := strings.Cut(strings.TrimPrefix(i.ID, "rehearsal-"), "-"); isRehearsal(i) {
-			if n, ok := at[scenario]; ok {
-				rows[n].Others = append(rows[n].Others, i)
-				continue
-			}
-			at[scenario] = len(rows)
-		}
-		rows = append(rows, row{Info: i})
-	}
-	return rows
-}
+// Place is a session's project.
+func (o *overview) Place(i library.Info) string { return projectOf(i) }
 
 const listRows = 50
 
@@ -91,7 +66,7 @@ func (h *Handler) overview(r *http.Request, f *frame) error {
 	o.Pager = newPager(from, len(page.Sessions), page.Total, listRows, func(from int) string {
 		return link("", "agent", o.Agent, "project", o.Project, "from", from)
 	})
-	o.Sessions = rowsOf(page.Sessions)
+	o.Sessions = page.Sessions
 	f.Title, f.Body, f.Live = "Overview", o, "/dash/live"
 	return nil
 }
@@ -123,7 +98,10 @@ func (o *overview) Cost(i library.Info) float64 {
 
 // draw makes the charts over so many days.
 func (o *overview) draw(asked int, now time.Time) {
-	o.Days, o.Spans = o.Sums.over(asked, now), spans
+	if !slices.Contains(spans, asked) {
+		asked = spans[0]
+	}
+	o.Days, o.Spans = o.Sums.days(asked, now), spans
 	most, dearest, busy := 0, 0.0, 0
 	for _, d := range o.Days {
 		most, dearest, o.Spent = max(most, d.Tokens), max(dearest, d.Own(), d.Through), o.Spent+d.USD

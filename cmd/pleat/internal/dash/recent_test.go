@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/pleat-dev/pleat"
@@ -65,56 +64,29 @@ func TestSlowListBlocksNobody(t *testing.T) {
 	<-live
 }
 
-// While one asks, others get what was there before; who comes first waits, and may leave.
+// A value is asked for once in a moment, by whoever comes first; an error is not kept.
 func TestRecent(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRecent[int]()
-		now := time.Now()
-		get := func(ctx context.Context, ask func() (int, error)) (int, error) { return r.get(ctx, now, ask) }
-		answer := make(chan int)
-		slow := func() (int, error) { return <-answer, nil }
-		never := func() (int, error) { t.Error("asked twice"); return 0, nil }
-		wait := func(want int) {
-			t.Helper()
-			go func() {
-				if n, err := get(t.Context(), slow); n != want || err != nil {
-					t.Errorf("got %d, %v; want %d", n, err, want)
-				}
-			}()
-			synctest.Wait()
+	var r recent[int]
+	at := time.Now()
+	for i, step := range []struct {
+		ahead       time.Duration
+		answer      int
+		err         error
+		want, asked int
+	}{
+		{0, 1, nil, 1, 1},
+		{fresh / 2, 2, nil, 1, 0},
+		{fresh, 3, nil, 3, 1},
+		{2 * fresh, 4, context.DeadlineExceeded, 4, 1},
+		{0, 5, nil, 5, 1},
+	} {
+		at = at.Add(step.ahead)
+		asked := 0
+		n, err := r.get(func() time.Time { return at }, func() (int, error) { asked++; return step.answer, step.err })
+		if n != step.want || asked != step.asked || !errors.Is(err, step.err) {
+			t.Errorf("step %d: %d, asked %d times, %v", i, n, asked, err)
 		}
-		wait(1)
-		gone, leave := context.WithCancel(t.Context())
-		leave()
-		if _, err := get(gone, never); !errors.Is(err, context.Canceled) {
-			t.Errorf("who left got %v", err)
-		}
-		go func() {
-			if n, err := get(t.Context(), never); n != 1 || err != nil {
-				t.Errorf("who waited got %d, %v", n, err)
-			}
-		}()
-		synctest.Wait()
-		answer <- 1
-		synctest.Wait()
-		if n, err := get(t.Context(), never); n != 1 || err != nil {
-			t.Errorf("a fresh value is %d, %v", n, err)
-		}
-		now = now.Add(2 * fresh)
-		wait(2)
-		if n, err := get(t.Context(), never); n != 1 || err != nil {
-			t.Errorf("while it is asked for anew it is %d, %v", n, err)
-		}
-		answer <- 2
-		synctest.Wait()
-		now = now.Add(2 * fresh)
-		if _, err := get(t.Context(), func() (int, error) { return 0, context.DeadlineExceeded }); err == nil {
-			t.Error("an error is lost")
-		}
-		if n, _ := get(t.Context(), func() (int, error) { return 3, nil }); n != 3 {
-			t.Errorf("after an error it is %d", n)
-		}
-	})
+	}
 }
 
 // paid is a library whose requests cost what the bill has.

@@ -174,26 +174,10 @@ func (s *sums) add(list []library.Info, spent []library.Spent) {
 	s.Projects = s.Projects[:len(s.Projects)-s.Others]
 }
 
-// spans are over how many days the charts can go.
+// spans are over how many days the charts can go, the first unless another is asked for.
 var spans = []int{30, 90, 365}
 
-// over sums up the newest days, oldest first: those that were asked for, or else the fewest in
-// which most was spent or, if nothing ever was, in which there were sessions.
-func (s *sums) over(asked int, now time.Time) (list []sum) {
-	for _, n := range spans {
-		list = s.days(n, now)
-		spent, sessions := 0.0, 0
-		for _, d := range list {
-			spent, sessions = spent+d.USD, sessions+d.Sessions
-		}
-		busy := spent > s.All.USD/2 || s.All.USD == 0 && sessions > 0
-		if n == asked || busy && !slices.Contains(spans, asked) {
-			break
-		}
-	}
-	return list
-}
-
+// days sums up the newest days, oldest first.
 func (s *sums) days(n int, now time.Time) []sum {
 	y, m, d := now.Local().Date()
 	list, at := make([]sum, n), make(map[string]*sum, n)
@@ -217,7 +201,7 @@ func (s *sums) days(n int, now time.Time) []sum {
 
 // projectOf is the folder that a session worked in; a rehearsal has one of its own.
 func projectOf(i library.Info) string {
-	if i.Project == "" && isRehearsal(i) {
+	if i.Project == "" && i.Agent == "" && library.IsRehearsal(i.ID) {
 		return "pleat demo"
 	}
 	return i.Project
