@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -97,21 +96,12 @@ func (f *mcpFlags) serve(ctx context.Context, p *term.Console) (err error) {
 		return fmt.Errorf("listen: %w (choose another address with --http)", err)
 	}
 	p.Note("pleat: listening on http://%s/\n", l.Addr())
-	return serveUntilDone(ctx, l, endStreams(ctx, mcp.NewHandler(srv, token)), log)
-}
-
-// endStreams ends the standing stream of each client, which is a GET, when ctx is done: it would
-// stay open as long as the client does. Calls may finish.
-func endStreams(ctx context.Context, h http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodGet {
-			stream, cancel := context.WithCancel(r.Context())
-			defer cancel()
-			defer context.AfterFunc(ctx, cancel)()
-			r = r.WithContext(stream)
+	defer context.AfterFunc(ctx, func() { // a client's standing stream would stay open as long as the client does
+		for s := range srv.Sessions() {
+			_ = s.Close()
 		}
-		h.ServeHTTP(w, r)
-	})
+	})()
+	return serveUntilDone(ctx, l, mcp.NewHandler(srv, token), log)
 }
 
 func mcpInstallCommand(p *term.Console) *cobra.Command {

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -108,29 +107,19 @@ func (l *lines) next() (line []byte, err error) {
 	}
 }
 
-// accepts reports whether a line is a message. Any other line it answers, unless it is blank. The SDK
-// would round an id that is not legal, so that the client does not know the answer.
+// accepts reports whether a line is a message. Any other line it answers, unless it is blank.
 func (l *lines) accepts(line []byte) bool {
-	if len(bytes.TrimSpace(line)) == 0 {
-		return false
-	}
-	var parts map[string]json.RawMessage
-	err := json.Unmarshal(line, &parts)
-	m, wrong := jsonrpc.DecodeMessage(line)
-	request, _ := m.(*jsonrpc.Request)
-	id, given := parts["id"]
-	if parts["method"] == nil || !legalID(id) { // the number in an answer is not one of a request
-		id = []byte("null")
-	}
+	m, err := jsonrpc.DecodeMessage(line)
 	switch {
+	case len(bytes.TrimSpace(line)) == 0:
 	case len(line) > maxLine:
-		l.refuse(id, jsonrpc.CodeInvalidRequest, fmt.Sprintf("a request has at most %d bytes", maxLine))
+		l.refuse(jsonrpc.CodeInvalidRequest, fmt.Sprintf("a request has at most %d bytes", maxLine))
 	case !json.Valid(line):
-		l.refuse(id, jsonrpc.CodeParseError, "the line is not JSON")
-	case err != nil || wrong != nil || request != nil && given && !legalID(parts["id"]):
-		l.refuse(id, jsonrpc.CodeInvalidRequest, "the line is not a message of JSON-RPC 2.0")
+		l.refuse(jsonrpc.CodeParseError, "the line is not JSON")
+	case err != nil:
+		l.refuse(jsonrpc.CodeInvalidRequest, "the line is not a message of JSON-RPC 2.0")
 	default:
-		if request != nil && request.IsCall() {
+		if request, ok := m.(*jsonrpc.Request); ok && request.IsCall() {
 			l.open.Add(1)
 		}
 		return true
@@ -138,16 +127,9 @@ func (l *lines) accepts(line []byte) bool {
 	return false
 }
 
-// legalID reports whether a request's id is a string, or an integer that survives as a floating-point number.
-func legalID(id json.RawMessage) bool {
-	const most = 1 << 53
-	n, err := strconv.ParseInt(string(id), 10, 64)
-	return bytes.HasPrefix(id, []byte(`"`)) || err == nil && -most <= n && n <= most
-}
-
 // refuse answers a line that is not passed on.
-func (l *lines) refuse(id json.RawMessage, code int, why string) {
-	_, _ = fmt.Fprintf(l, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%q}}`+"\n", id, code, why)
+func (l *lines) refuse(code int, why string) {
+	_, _ = fmt.Fprintf(l, `{"jsonrpc":"2.0","id":null,"error":{"code":%d,"message":%q}}`+"\n", code, why)
 }
 
 // Write writes whole lines, of the SDK or of refuse.
