@@ -160,7 +160,7 @@ func (b *benchFlags) run(ctx context.Context, p *term.Console, args []string) er
 	if err != nil {
 		return err
 	}
-	return b.write(ctx, p, report)
+	return b.write(p, report)
 }
 
 func (b *benchFlags) writeLived(ctx context.Context, p *term.Console, o bench.Options, rows bench.Lived) error {
@@ -174,7 +174,7 @@ func (b *benchFlags) writeLived(ctx context.Context, p *term.Console, o bench.Op
 			"gave, of what they said, of the newest results and of changed files.\n\n",
 			term.Plural(len(b.sessions), "session"), term.Thousands(o.Budgets[0]), by)
 	}
-	return b.write(ctx, p, rows)
+	return b.write(p, rows)
 }
 
 // ownPolicies are those of files, named as no other that is compared.
@@ -197,9 +197,9 @@ func (b *benchFlags) ownPolicies(names []string) (list []fold.Policy, err error)
 }
 
 // write writes a report: as JSON where that is wanted, and for people unless that is on standard output.
-func (b *benchFlags) write(ctx context.Context, p *term.Console, report term.Result) error {
+func (b *benchFlags) write(p *term.Console, report term.Result) error {
 	if b.jsonOut != "" {
-		err := p.WriteTo(ctx, b.jsonOut, func(w io.Writer) error { return term.WriteJSON(w, report) })
+		err := p.WriteTo(b.jsonOut, func(w io.Writer) error { return term.WriteJSON(w, report) })
 		if err != nil || b.jsonOut == "-" {
 			return err
 		}

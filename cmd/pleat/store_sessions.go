@@ -126,7 +126,7 @@ pleat store export --all | pleat store import - --store postgres://pleat@db/plea
 			if *out == "" || *out == "-" {
 				err = write(p.Contents())
 			} else {
-				err = term.WriteNewFile(ctx, *out, *force, write)
+				err = term.WriteNewFile(*out, *force, write)
 			}
 			if err != nil {
 				return err

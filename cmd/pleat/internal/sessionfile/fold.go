@@ -106,7 +106,7 @@ func (f *File) Fold(ctx context.Context, tell *term.Progress, store store.Store,
 	if err := r.open(ctx, tell, store, opts); err != nil {
 		return nil, err
 	}
-	tell.Phase("folding %s", term.Plural(f.Count, "message"))
+	tell.Say("folding %s", term.Plural(f.Count, "message"))
 	if !r.made { // what is there is of an earlier run, which stays if this one fails
 		if err := r.try(ctx, opts, flags); err != nil {
 			return nil, err

@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"time"
 )
 
 // DataFolder is where programs keep a user's data; "" if the environment does not say.
@@ -94,20 +93,20 @@ func (p *Console) Wait(ctx context.Context, name string) io.ReadCloser {
 }
 
 // WriteTo writes to standard output, or to a file that appears only when it is complete.
-func (p *Console) WriteTo(ctx context.Context, name string, write func(io.Writer) error) error {
+func (p *Console) WriteTo(name string, write func(io.Writer) error) error {
 	if name == "" || name == "-" {
 		return buffered(p.Contents(), "output", write)
 	}
-	return ReplaceFile(ctx, name, 0o644, write)
+	return replaceFile(name, 0o644, nil, write)
 }
 
 // WriteNewFile writes a file that only its owner can read. It replaces an existing file only
 // if told to.
-func WriteNewFile(ctx context.Context, name string, replace bool, write func(io.Writer) error) error {
+func WriteNewFile(name string, replace bool, write func(io.Writer) error) error {
 	if err := MayWrite(name, replace); err != nil {
 		return err
 	}
-	return ReplaceFile(ctx, name, 0o600, write)
+	return replaceFile(name, 0o600, nil, write)
 }
 
 // MayWrite says early what writing a file would say late: it refuses a folder, a file that exists
@@ -143,16 +142,9 @@ func beside(name string) (*os.File, error) {
 	return file, err
 }
 
-// ReplaceFile writes a temporary file and renames it when it is complete, so that nobody
-// reads half a file. It writes directly to a device or a pipe: renaming a file to /dev/null
-// would replace the device for everybody. The end of the context ends the waiting for who reads a pipe.
-func ReplaceFile(ctx context.Context, name string, mode fs.FileMode, write func(io.Writer) error) error {
-	return replaceFile(ctx, name, mode, nil, write)
-}
-
-// WriteIn writes a file of a user's as [ReplaceFile] does, and makes the folders that it needs. A file
+// WriteIn writes a file of a user's, which appears only when it is complete, and makes the folders that it needs. A file
 // keeps its permissions; a new one, and new folders, are their owner's alone, who is that of the folder
-// around them, also if root makes them.
+// around them if root makes them.
 func WriteIn(name string, data []byte) error {
 	mode := fs.FileMode(0o600)
 	if info, err := os.Stat(name); err == nil {
@@ -168,29 +160,30 @@ func WriteIn(name string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 		return err
 	}
-	if !isRoot() {
-		around = nil
-	}
 	for _, dir := range folders {
 		if around != nil {
-			giveFolder(dir, around)
+			giveTo(around, func(uid, gid int) error { return os.Lchown(dir, uid, gid) })
 		}
 	}
-	return replaceFile(context.Background(), name, mode, around, func(w io.Writer) error {
+	return replaceFile(name, mode, around, func(w io.Writer) error {
 		_, err := w.Write(data)
 		return err
 	})
 }
 
-// replaceFile is ReplaceFile. A new file belongs to the owner of around, if that is not nil.
-func replaceFile(
-	ctx context.Context, name string, mode fs.FileMode, around fs.FileInfo, write func(io.Writer) error,
-) (err error) {
+// replaceFile writes a temporary file and renames it when it is complete, so that nobody
+// reads half a file. It writes directly to a device or a pipe: renaming a file to /dev/null
+// would replace the device for everybody. A new file belongs to the owner of around, if that is not nil.
+func replaceFile(name string, mode fs.FileMode, around fs.FileInfo, write func(io.Writer) error) (err error) {
 	if target, err := filepath.EvalSymlinks(name); err == nil {
 		name = target // write to what the link points to
 	}
 	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
-		return writeDevice(ctx, name, write)
+		file, err := os.OpenFile(name, os.O_WRONLY, 0)
+		if err != nil {
+			return err
+		}
+		return errors.Join(buffered(file, name, write), file.Close())
 	}
 	file, err := beside(name)
 	if err != nil {
@@ -206,7 +199,7 @@ func replaceFile(
 		around = info
 	}
 	if around != nil {
-		keepOwner(file, around)
+		giveTo(around, file.Chown)
 	}
 	fill := func() error { return buffered(file, name, write) }
 	chmod := func() error { return file.Chmod(mode) }
@@ -217,33 +210,6 @@ func replaceFile(
 		}
 	}
 	return nil
-}
-
-// writeDevice writes to what is no regular file. Nothing but a reader ends the opening of a pipe.
-func writeDevice(ctx context.Context, name string, write func(io.Writer) error) error {
-	type opened struct {
-		*os.File
-		err error
-	}
-	done := make(chan opened, 1)
-	go func() {
-		file, err := os.OpenFile(name, os.O_WRONLY, 0)
-		done <- opened{file, err}
-	}()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case file := <-done:
-		if file.err != nil {
-			return file.err
-		}
-		defer context.AfterFunc(ctx, func() { _ = file.SetWriteDeadline(time.Unix(1, 0)) })()
-		err := errors.Join(buffered(file, name, write), file.Close())
-		if err != nil && ctx.Err() != nil {
-			return ctx.Err()
-		}
-		return err
-	}
 }
 
 func buffered(to io.Writer, name string, write func(io.Writer) error) error {

@@ -2,15 +2,8 @@
 
 package term
 
-import (
-	"io/fs"
-	"os"
-)
+import "io/fs"
 
 const nonblock = 0
 
-func keepOwner(*os.File, fs.FileInfo) {}
-
-func isRoot() bool { return false }
-
-func giveFolder(string, fs.FileInfo) {}
+func giveTo(fs.FileInfo, func(uid, gid int) error) {}

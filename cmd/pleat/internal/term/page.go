@@ -109,14 +109,6 @@ func (g *Progress) Share(done, all int, what string) {
 // AtOnce lets the next line be shown without a pause.
 func (g *Progress) AtOnce() { g.next = time.Time{} }
 
-// Phase says at once what is done next, if the work is so long that something was shown.
-func (g *Progress) Phase(format string, args ...any) {
-	if g.shown {
-		g.AtOnce()
-	}
-	g.Say(format, args...)
-}
-
 // Done removes the line.
 func (g *Progress) Done() {
 	if g.shown {
