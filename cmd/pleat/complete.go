@@ -95,26 +95,16 @@ func versionCommand(p *term.Console) *cobra.Command {
 }
 
 // release and built are set by the linker in released programs: the version, and the commit and
-// the day it was made. Go writes them into programs that it builds from a clone by itself.
+// the day it was made. Go writes both into the version of programs that it builds from a clone by itself.
 var release, built string
 
 // version is the version, commit and day, Go version and platform of the program.
 func version() string {
-	v, from := cmp.Or(release, "development"), built
-	if info, ok := debug.ReadBuildInfo(); ok {
-		if module := info.Main.Version; release == "" && module != "(devel)" {
-			v = cmp.Or(module, v)
-		}
-		noted := make(map[string]string) // about the build
-		for _, s := range info.Settings {
-			noted[s.Key] = s.Value
-		}
-		if when := noted["vcs.time"]; when != "" && built == "" {
-			revision := noted["vcs.revision"]
-			from = revision[:min(len(revision), 12)] + "," + when
-		}
+	v := cmp.Or(release, "development")
+	if info, ok := debug.ReadBuildInfo(); ok && release == "" && info.Main.Version != "(devel)" {
+		v = cmp.Or(info.Main.Version, v)
 	}
-	if commit, when, ok := strings.Cut(from, ","); ok {
+	if commit, when, ok := strings.Cut(built, ","); ok {
 		v += " (" + commit + ", " + when[:min(len(when), len("2026-01-02"))] + ")"
 	}
 	return fmt.Sprintf("%s %s %s/%s", v, runtime.Version(), runtime.GOOS, runtime.GOARCH)

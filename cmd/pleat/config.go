@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -66,32 +67,21 @@ printf '[run]\nwindow = 60000\n' > pleat.toml`,
 	return c
 }
 
-// shownValue is a setting that can be printed. No words stand beside its address, so all that may be a
-// password goes, also what would be a port or a new word elsewhere. Of an address that is not written as
-// addresses are, only its scheme is shown, and of its query only the names.
+// shownValue is a setting that can be printed. What may be an address with a password is shown without its user
+// and its query; of one that is not written as addresses are, nothing is.
 func shownValue(value string) string {
-	value = valuePassword.ReplaceAllString(term.WithoutPassword(value), "$1:xxxxx@")
-	scheme := valueScheme.FindString(value)
-	if scheme == "" {
-		return value
+	if !mayHavePassword.MatchString(value) {
+		return term.WithoutPassword(value)
 	}
-	address, query, asked := strings.Cut(value, "?")
-	if !plainAddress.MatchString(address) {
-		return scheme + "…"
+	u, err := url.Parse(value)
+	if err != nil || u.Host == "" || strings.Contains(u.Path+u.RawQuery+u.Fragment, "@") {
+		return "…"
 	}
-	if asked {
-		address += "?" + valueQuery.ReplaceAllString(query, "$1$2=xxxxx")
-	}
-	return address
+	u.User, u.RawQuery, u.Fragment = nil, "", ""
+	return u.String()
 }
 
-var (
-	valuePassword = regexp.MustCompile(`(?is)^((?:[a-z][a-z0-9+.-]+:/)?[^:@]*):(?:[^\\/]|/[^/]).*@`)
-	valueScheme   = regexp.MustCompile(`(?i)^(?:postgres\w*[:;]/*|[a-z][a-z0-9+.-]*:/+)`)
-	plainAddress  = regexp.MustCompile(`(?i)^[a-z][a-z0-9+.-]*:/+(?:[\w.~%+-]*(?::xxxxx)?@)?` +
-		`(?:\[[0-9a-f:.]+\]|[\w.-]*)(?::\d+)?(?:/[\w./~%+-]*)?$`)
-	valueQuery = regexp.MustCompile(`(^|&)([^=&]*)=[^&]*`)
-)
+var mayHavePassword = regexp.MustCompile(`(?s):.*@|://`)
 
 type configJSON struct {
 	Format   string         `json:"format"`

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -79,9 +78,8 @@ func helpCommand(root *cobra.Command) *cobra.Command {
 	help.RunE = func(_ *cobra.Command, args []string) error {
 		c, rest, err := root.Find(args)
 		if err != nil || len(rest) > 0 {
-			word := args[len(args)-1]
-			hint := cmp.Or(term.DidYouMean("", word, names(c)), byFlag(c, word))
-			return term.UsageError(fmt.Sprintf("there is no command %q%s", strings.Join(args, " "), hint))
+			return term.UsageError(fmt.Sprintf("there is no command %q%s", strings.Join(args, " "),
+				term.DidYouMean("", args[len(args)-1], names(c))))
 		}
 		c.InitDefaultHelpFlag()
 		if args = nil; *all {

@@ -56,9 +56,6 @@ func execute(ctx context.Context, p *term.Console, args []string) int {
 		return 130
 	}
 	msg := err.Error()
-	if strings.HasPrefix(msg, "unknown command") && !strings.Contains(msg, "id you mean") && len(args) > 0 {
-		msg += byFlag(c, args[0])
-	}
 	p.Note("pleat: %s\n", term.WithoutPassword(msg))
 	if _, ok := errors.AsType[term.UsageError](err); ok || strings.HasPrefix(msg, "unknown command") {
 		fmt.Fprintf(p.Stderr, "Run \"%s --help\" for usage.\n", c.CommandPath())
@@ -106,20 +103,6 @@ func root(p *term.Console) *cobra.Command {
 	root.SetHelpCommandGroupID("start")
 	each(root, func(c *cobra.Command) { completes(p, c) })
 	return root
-}
-
-// byFlag is a hint for who takes a flag of commands below c for a command.
-func byFlag(c *cobra.Command, name string) string {
-	var list []string
-	each(c, func(c *cobra.Command) {
-		if c.Flags().Lookup(name) != nil && name != "help" {
-			list = append(list, c.CommandPath()+" --"+name)
-		}
-	})
-	if len(list) == 0 || len(list) > 5 { // one that most have says nothing
-		return ""
-	}
-	return " (did you mean " + strings.Join(list, " or ") + "?)"
 }
 
 // each calls f for every command below c that is listed.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"net/url"
 	"os"
+	"os/signal"
+	"syscall"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -24,7 +26,9 @@ func TestMain(m *testing.M) {
 	testscript.Main(tests{m}, map[string]func(){
 		"pleat": func() {
 			p := &term.Console{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv}
-			code := execute(context.Background(), p, os.Args[1:])
+			ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+			code := execute(ctx, p, os.Args[1:])
+			stop()
 			tellPeak()
 			os.Exit(code)
 		},

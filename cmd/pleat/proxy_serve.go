@@ -11,13 +11,11 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/klauspost/compress/zstd"
@@ -118,9 +116,8 @@ func (f *proxyFlags) serve(ctx context.Context, p *term.Console) error {
 // drainTime is how long streams may go on after the proxy was told to stop.
 const drainTime = time.Minute
 
+// serveUntilDone serves until ctx ends, which the first signal does; a second one ends the program at once.
 func serveUntilDone(ctx context.Context, l net.Listener, h http.Handler, log *slog.Logger) error {
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
-	defer stop()
 	server := &http.Server{
 		Handler: h, ReadHeaderTimeout: 20 * time.Second, IdleTimeout: 5 * time.Minute,
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
@@ -132,7 +129,6 @@ func serveUntilDone(ctx context.Context, l net.Listener, h http.Handler, log *sl
 		return fmt.Errorf("serve: %w", err)
 	case <-ctx.Done():
 	}
-	signal.Reset(os.Interrupt, syscall.SIGTERM) // a second one ends the program at once
 	log.Info("stopping; replies that are under way may end first")
 	end, cancel := context.WithTimeout(context.Background(), drainTime)
 	defer cancel()
