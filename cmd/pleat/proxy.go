@@ -37,9 +37,9 @@ what it wants to see again. Apart from the recall tools, which conversations wit
 their first request on, requests go out byte for byte until something is folded.
 Point the agent at it:
 
-  ANTHROPIC_BASE_URL=http://127.0.0.1:4141            Claude Code, Anthropic's SDKs
-  OPENAI_BASE_URL=http://127.0.0.1:4141/v1            OpenAI's SDKs and most others
-  GOOGLE_GEMINI_BASE_URL=http://127.0.0.1:4141        Gemini CLI, Google's SDKs
+  ANTHROPIC_BASE_URL=http://127.0.0.1:4141       Claude Code, Anthropic's SDKs
+  OPENAI_BASE_URL=http://127.0.0.1:4141/v1       OpenAI's SDKs and most others
+  GOOGLE_GEMINI_BASE_URL=http://127.0.0.1:4141   Gemini CLI, Google's SDKs
 
 "pleat wrap" starts it for one agent and ends with it. docs/start.md has recipes for
 programs. Keys are passed on, and neither stored nor logged.

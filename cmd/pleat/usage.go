@@ -154,7 +154,7 @@ func usageOf(ctx context.Context, p *term.Console, o usageFlags) (*usageJSON, er
 	}
 	defer lib.Close()
 	j := &usageJSON{Format: "pleat/usage/1", by: o.by, some: o.agent+o.since+o.until != ""}
-	days, projects, models, agents := spending{}, spending{}, spending{}, spending{}
+	by := map[string]spending{"day": {}, "project": {}, "model": {}, "agent": {}}
 	var unread []error
 	err = lib.Spending(ctx, o.agent, time.Time{}, func(s library.Info, spent []library.Spent, failed error) error {
 		counted := make(map[library.Request]bool)
@@ -164,15 +164,14 @@ func usageOf(ctx context.Context, p *term.Console, o usageFlags) (*usageJSON, er
 				continue
 			}
 			counted[library.Request{Time: r.Time, Usage: r.Usage}] = true
-			day := "(not known)"
+			day := ""
 			if !r.Time.IsZero() {
 				day = r.Time.Local().Format(time.DateOnly)
 			}
 			j.All.add(r)
-			days.add(day, r)
-			projects.add(cmp.Or(r.Dir, "(not known)"), r)
-			models.add(cmp.Or(r.Model, "(not known)"), r)
-			agents.add(s.Agent, r)
+			for table, name := range map[string]string{"day": day, "project": r.Dir, "model": r.Model, "agent": s.Agent} {
+				by[table].add(cmp.Or(name, "(not known)"), r)
+			}
 		}
 		if failed != nil {
 			unread = append(unread, failed)
@@ -187,8 +186,7 @@ func usageOf(ctx context.Context, p *term.Console, o usageFlags) (*usageJSON, er
 		tell.Done()
 		p.Note("pleat: %s left out, as %v\n", term.Plural(len(unread), "session"), unread[0])
 	}
-	j.Projects, j.Models, j.Agents = projects.list(), models.list(), agents.list()
-	j.Days = days.list()
+	j.Days, j.Projects, j.Models, j.Agents = by["day"].list(), by["project"].list(), by["model"].list(), by["agent"].list()
 	slices.SortFunc(j.Days, func(a, b spendJSON) int { return strings.Compare(a.Name, b.Name) })
 	between := func(t time.Time) bool { return !t.Before(first) && (end.IsZero() || t.Before(end)) }
 	return j, j.readStore(ctx, p, o, between)

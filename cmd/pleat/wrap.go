@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,7 +11,6 @@ import (
 	"os/exec"
 	"os/signal"
 	"slices"
-	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -89,23 +89,15 @@ func (f *proxyFlags) wrap(ctx context.Context, p *term.Console, c clients.Client
 	if err != nil {
 		return err
 	}
-	var came atomic.Int64
-	counted := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		came.Add(1)
-		front.ServeHTTP(w, r)
-	})
 	server := &http.Server{
-		Handler: counted, ReadHeaderTimeout: 20 * time.Second,
+		Handler: front, ReadHeaderTimeout: 20 * time.Second,
 		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, 0),
 	}
 	go func() { _ = server.Serve(l) }() // ends when it is closed below
 	defer func() { err = errors.Join(err, server.Close(), end()) }()
 	err = runClient(ctx, p, c, "http://"+l.Addr().String(), args, signals)
-	if came.Load() == 0 {
-		p.Note("pleat: %s sent nothing through the proxy (does a setting of its own name another server?)\n", args[0])
-	} else {
-		p.Note("pleat: %s\n", front.Tally.Closing())
-	}
+	p.Note("pleat: %s\n", cmp.Or(front.Tally.Closing(),
+		args[0]+" sent nothing through the proxy (does a setting of its own name another server?)"))
 	return err
 }
 

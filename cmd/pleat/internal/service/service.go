@@ -125,18 +125,14 @@ func (o Options) launchAgent(label, log string) string {
 		element("key", "StandardErrorPath") + element("string", log) + "</dict></plist>\n"
 }
 
-// Start starts the proxy in the background, now and at every login. If that fails, what was there before is
-// there again.
+// Start starts the proxy in the background, now and at every login. If that fails, the
+// description is what it was before.
 func (s *Service) Start(ctx context.Context) error {
 	if s.file == "" {
 		return run(ctx, s.start)
 	}
 	was, err := s.own()
-	var made []string // folders, the innermost first
 	if err == nil || errors.Is(err, fs.ErrNotExist) {
-		for dir := filepath.Dir(s.file); term.Missing(dir); dir = filepath.Dir(dir) {
-			made = append(made, dir)
-		}
 		err = term.WriteIn(s.file, []byte(s.text))
 	}
 	if err != nil {
@@ -148,11 +144,7 @@ func (s *Service) Start(ctx context.Context) error {
 	if was != nil {
 		return errors.Join(err, term.WriteIn(s.file, was))
 	}
-	err = errors.Join(err, os.Remove(s.file))
-	for _, dir := range made {
-		_ = os.Remove(dir) // unless something is in it
-	}
-	return err
+	return errors.Join(err, os.Remove(s.file))
 }
 
 // Stop ends the proxy, which does not start any more either.

@@ -67,7 +67,7 @@ func TestFailedStart(t *testing.T) {
 		t.Fatal("it started")
 	}
 	file := filepath.Join(home, ".config", "systemd", "user", "pleat.service")
-	if !term.Missing(filepath.Join(home, ".config")) {
+	if !term.Missing(file) {
 		t.Errorf("%s is left", file)
 	}
 	old := "[Unit]\nDescription=pleat proxy\n\n[Service]\nExecStart=\"/opt/pleat\" \"proxy\"\n"

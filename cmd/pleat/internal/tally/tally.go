@@ -8,7 +8,6 @@ import (
 	"maps"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -123,23 +122,22 @@ func New(observed bool) *Tally { return &Tally{metrics: newMetrics(), observed: 
 // Add adds a request that is over.
 func (t *Tally) Add(r proxy.Exchange) {
 	m := t.metrics
-	m.count("pleat_requests_total", 1, "folded", strconv.FormatBool(r.Folded && !t.observed),
-		"status", strconv.Itoa(r.Status), "wire", string(r.Format))
+	m.count(1, `pleat_requests_total{folded="%t",status="%d",wire=%q}`, r.Folded && !t.observed, r.Status, r.Format)
 	m.took(r.Added)
 	if !t.observed {
-		m.count("pleat_epochs_total", float64(r.Epochs))
+		m.count(float64(r.Epochs), "pleat_epochs_total")
 	}
-	m.count("pleat_hidden_rounds_total", float64(r.Hidden))
+	m.count(float64(r.Hidden), "pleat_hidden_rounds_total")
 	if r.Retried {
-		m.count("pleat_overflows_total", 1)
+		m.count(1, "pleat_overflows_total")
 	}
 	u := r.Usage
 	for kind, n := range map[string]int{"input": u.Input, "cache_read": u.CacheRead, "cache_write": u.CacheWrite +
 		u.CacheWrite1h, "output": u.Output} {
-		m.count("pleat_tokens_total", float64(n), "kind", kind)
+		m.count(float64(n), "pleat_tokens_total{kind=%q}", kind)
 	}
-	m.count("pleat_usd_total", r.USD, "kind", "spent")
-	m.count("pleat_usd_total", r.Without, "kind", "without")
+	m.count(r.USD, `pleat_usd_total{kind="spent"}`)
+	m.count(r.Without, `pleat_usd_total{kind="without"}`)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.all.Requests++
@@ -158,13 +156,15 @@ func (t *Tally) Add(r proxy.Exchange) {
 	t.all.BytesOut += int64(r.BytesOut)
 }
 
-// Closing says what became of the requests of a client.
+// Closing says what became of the requests of a client; "": there were none.
 func (t *Tally) Closing() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	all := t.all
 	line := requests(all)
 	switch sent := term.ByteSize(all.BytesOut); {
+	case all.Requests == 0:
+		return ""
 	case all.Failed == all.Requests:
 		return line
 	case t.observed && all.Folded == 0:
@@ -210,20 +210,10 @@ func newMetrics() *metrics {
 	return m
 }
 
-// count adds to a counter, whose labels are pairs of a name and a value.
-func (m *metrics) count(name string, n float64, labels ...string) {
-	for i := 0; i+1 < len(labels); i += 2 {
-		sep := ","
-		if i == 0 {
-			sep = "{"
-		}
-		name += fmt.Sprintf("%s%s=%q", sep, labels[i], labels[i+1])
-	}
-	if len(labels) > 0 {
-		name += "}"
-	}
+// count adds to the series of a counter, which is its name and its labels.
+func (m *metrics) count(n float64, series string, labels ...any) {
 	m.mu.Lock()
-	m.series[name] += n
+	m.series[fmt.Sprintf(series, labels...)] += n
 	m.mu.Unlock()
 }
 
