@@ -9,12 +9,13 @@ import (
 	"testing"
 
 	"github.com/pleat-dev/pleat/internal/upstreamtest"
+	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/proxy/internal/protocol"
 	"github.com/pleat-dev/pleat/store"
 )
 
 // sonnet is what a million tokens of claude-sonnet-5-5 cost.
-var sonnet = upstreamtest.Price{Input: 2, CacheWrite: 2.50, CacheRead: 0.10, Output: 10}
+var sonnet = model.Price{Input: 2, CacheWrite: 2.50, CacheRead: 0.10, Output: 10}
 
 func cents(usd float64) string { return fmt.Sprintf("%.2f", usd) }
 
@@ -55,7 +56,7 @@ func TestBill(t *testing.T) {
 		if on == protocol.Gemini { // which does not charge for writing
 			price.CacheWrite = 0
 		}
-		up := upstreamtest.New(upstreamtest.Options{Calls: 24, Bytes: 12_000, RecallAt: 12, Price: price, Cache: true})
+		up := upstreamtest.New(upstreamtest.Options{Calls: 24, Bytes: 12_000, RecallAt: 12, Price: price})
 		reports := newReports()
 		o := Options{Window: window, Store: store.NewMemory(), Report: reports.add}
 		at := serve(t, up)
@@ -116,7 +117,7 @@ func TestBillWithout(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: one client at a time, and run without -short by go test work")
 	}
-	script := upstreamtest.Options{Calls: 40, Bytes: 12_000, Price: sonnet, Cache: true}
+	script := upstreamtest.Options{Calls: 40, Bytes: 12_000, Price: sonnet}
 	talk := func(url string) {
 		a := newAgent(protocol.Messages, url, "Do all the steps.")
 		a.model = "claude-sonnet-5-5"
@@ -149,7 +150,7 @@ func TestBillWithout(t *testing.T) {
 func TestBillObserved(t *testing.T) {
 	eachWire(t, func(t *testing.T, on *protocol.Protocol, streams bool) {
 		reports := newReports()
-		up := upstreamtest.New(upstreamtest.Options{Calls: 24, Bytes: 12_000, Price: sonnet, Cache: true})
+		up := upstreamtest.New(upstreamtest.Options{Calls: 24, Bytes: 12_000, Price: sonnet})
 		h, url := startHandler(t, up,
 			Options{Window: window, Store: store.NewMemory(), ObserveOnly: true, Report: reports.add})
 		a := newAgent(on, url, "Do all the steps.")
@@ -218,7 +219,7 @@ func TestBillWhereFoldingCannotPay(t *testing.T) {
 		t.Skip("140 requests of a megabyte take a while")
 	}
 	for _, size := range []int{8_000, 24_000} {
-		script := upstreamtest.Options{Calls: 70, Bytes: size, Price: sonnet, Cache: true}
+		script := upstreamtest.Options{Calls: 70, Bytes: size, Price: sonnet}
 		bare, through := upstreamtest.New(script), upstreamtest.New(script)
 		_, url := startHandler(t, through, Options{Window: 1_000_000, Store: store.NewMemory()})
 		var agents []*agent

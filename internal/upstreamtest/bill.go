@@ -6,19 +6,15 @@ import (
 
 	"github.com/pleat-dev/pleat/internal/jsonspan"
 	form "github.com/pleat-dev/pleat/internal/wire"
+	"github.com/pleat-dev/pleat/model"
 )
-
-// Price is what a million tokens cost in USD.
-type Price struct {
-	Input, CacheRead, CacheWrite, Output float64
-}
 
 // Bill is what the server has charged. It is made by arithmetic of its own, from what the
 // server has said in its replies.
 type Bill struct {
-	Requests                             int
-	Input, CacheRead, CacheWrite, Output int
-	USD                                  float64
+	Requests int
+	model.Usage
+	USD float64
 }
 
 // Bill returns the bill so far.
@@ -37,7 +33,7 @@ func (s *Server) charge(a *answer, req *request) {
 	have, all := s.cached(req)
 	read := a.prompt * have / all
 	switch {
-	case !s.o.Cache:
+	case s.o.Price.CacheRead == 0:
 		a.input = a.prompt
 	case s.o.Price.CacheWrite > 0:
 		a.read, a.written = read, a.prompt-read

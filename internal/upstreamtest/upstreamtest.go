@@ -53,8 +53,7 @@ type Options struct {
 	Input  string
 
 	Model model.Model // whose rules requests are checked by
-	Price Price       // what the bill is made with
-	Cache bool        // prompts that begin like earlier ones are read from a cache
+	Price model.Price // what the bill is made with; with CacheRead, prompts that begin like earlier ones are read from a cache
 
 	// Decoders read bodies of these Content-Encodings; Codex sends zstd.
 	Decoders map[string]func(io.Reader) (io.ReadCloser, error)

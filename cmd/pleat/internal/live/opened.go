@@ -2,10 +2,9 @@ package live
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"path/filepath"
 	"strings"
 	"time"
@@ -196,7 +195,5 @@ func (r *running) sessionKey(ctx context.Context, prefix string) (store.SessionK
 	case f.session != "":
 		return f.store.Key(f.session), nil
 	}
-	var b [3]byte
-	_, _ = rand.Read(b[:]) // never fails
-	return f.store.Key(prefix + time.Now().Format("-20060102-150405-") + hex.EncodeToString(b[:])), nil
+	return f.store.Key(fmt.Sprintf("%s-%s-%06x", prefix, time.Now().Format("20060102-150405"), rand.IntN(1<<24))), nil
 }
