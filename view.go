@@ -166,7 +166,7 @@ func (s *Session) planOptionsLocked() fold.PlanOptions {
 	return fold.PlanOptions{
 		Past: s.st.Past(), Head: lay.Head, Recall: lay.Recall, ThinkFirst: lay.ThinkFirst,
 		Limits: s.meter.Limits(), Sure: s.meter.Sure(), Rates: s.meter.Rates(s.st.Parts.Total()),
-		Echo: s.finderLocked().OriginCall, Pages: cmp.Or[fold.Writer](s.o.Pages, s.pages),
+		Pages: cmp.Or[fold.Writer](s.o.Pages, s.pages),
 		Binds: thinking.Bound, Silent: thinking.Silent, Child: s.o.Child, Model: can,
 	}
 }

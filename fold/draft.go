@@ -256,13 +256,6 @@ func (d *Draft) Stub(ctx context.Context, ref transcript.BlockRef, format, note 
 		return d.formatted(ctx, ref, format, tool)
 	}
 	s.tool = tool
-	if d.o.Echo != nil {
-		recall, err := d.o.Echo(ctx, bf, d.o.Recall)
-		if err != nil {
-			return "", err
-		}
-		s.recall = recall
-	}
 	return s.text(d.Count), nil
 }
 

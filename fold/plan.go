@@ -153,9 +153,6 @@ type PlanOptions struct {
 	Recall     func(handle string) string // how stubs say to get content back; nil: they do not
 	ThinkFirst bool                       // see [Layout]
 	Pages      Writer                     // writes pages; nil: no lever writes one
-	// Echo returns how a stub says to get back a result that may only repeat something folded;
-	// nil: as any other.
-	Echo func(ctx context.Context, bf *transcript.BlockFacts, recall func(string) string) (func(string) string, error)
 
 	// What a session bars when the view of a plan was not legal.
 	Barred  []string // levers that are not pulled; also those that failed

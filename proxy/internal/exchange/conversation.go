@@ -34,7 +34,6 @@ type conversation struct {
 	sess    *pleat.Session
 	setup   setup
 	pages   string // of what the client has compacted, for a new session
-	past    bool   // as it was at an earlier request: nothing can be stored
 	track   lineage.Track
 	seen    uint64                     // entries up to this one were looked at for marks
 	alone   int                        // answers since another replica wrote to the session
@@ -56,11 +55,9 @@ type setup struct {
 }
 
 // newConversation reads what a store has of a conversation, without its session.
-func (rw *Rewriter) newConversation(
-	ctx context.Context, key store.SessionKey, st store.Store,
-) (*conversation, error) {
+func (rw *Rewriter) newConversation(ctx context.Context, key store.SessionKey) (*conversation, error) {
 	c := &conversation{key: key, track: lineage.NewTrack(key.Tenant), hidden: make(map[int]transcript.Message)}
-	c.behind = behind.New(st, rw.closing.Go, func(err error) {
+	c.behind = behind.New(rw.o.Store, rw.closing.Go, func(err error) {
 		const text = "what a client sent could not be stored; it is read again with its next request"
 		rw.o.Logger.Warn(text, "session", key.String(), "err", err)
 	})
@@ -90,9 +87,6 @@ func (rw *Rewriter) start(ctx context.Context, c *conversation, req request) err
 	}
 	if rw.o.Session != nil {
 		rw.o.Session(c.key, o)
-	}
-	if c.past {
-		o.Digest = pleat.Options{}.Digest // nothing new is written
 	}
 	sess, err := pleat.OpenSession(ctx, c.behind, c.key, o)
 	if err != nil {
@@ -244,7 +238,7 @@ func (c *conversation) wroteOne() {
 
 // recordUsage records what an answer used. The caller holds the lock.
 func (c *conversation) recordUsage(ctx context.Context, r model.Reply) error {
-	if c.past || r.Usage.Prompt() == 0 || r.Usage.Check() != nil || r.Err != nil {
+	if r.Usage.Prompt() == 0 || r.Usage.Check() != nil || r.Err != nil {
 		return nil
 	}
 	if err := c.sess.Used(ctx, r.Usage); err != nil {

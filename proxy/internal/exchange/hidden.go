@@ -73,9 +73,7 @@ func (x *exchange) answerOwnCalls(ctx context.Context, got model.Reply) (again b
 	folds := func(c transcript.ToolCall) bool {
 		return c.Name == t.mode.Prefix+recall.ToolCompact || c.Name == t.mode.Prefix+recall.ToolSnip
 	}
-	if t.conv.past || slices.ContainsFunc(ours, folds) {
-		// The answer is there first: what its thinking is bound to is about to change. What is looked up
-		// is stored, in a fork if the session has gone on.
+	if slices.ContainsFunc(ours, folds) { // the answer is there first: what its thinking is bound to is about to change
 		if err := rw.onTurn(ctx, t, func(*conversation) error { return nil }); err != nil {
 			return false, fmt.Errorf("keep hidden round: %w", err)
 		}
@@ -162,7 +160,7 @@ func (rw *Rewriter) onTurn(ctx context.Context, t *turn, do func(*conversation) 
 
 // addHidden adds the messages of hidden rounds that the session lacks.
 func (t *turn) addHidden(ctx context.Context, c *conversation) error {
-	if c.past || c.sess.Len() != t.at {
+	if c.sess.Len() != t.at {
 		return lineage.ErrDiverged
 	}
 	news := t.hidden[t.at-t.mark.At:]

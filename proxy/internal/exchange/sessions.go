@@ -3,7 +3,6 @@ package exchange
 import (
 	"context"
 	"errors"
-	"iter"
 	"time"
 
 	"github.com/pleat-dev/pleat"
@@ -58,7 +57,7 @@ func (rw *Rewriter) enter(
 		}
 		t, p, err := rw.rewrite(ctx, c, req, resume)
 		if errors.Is(err, lineage.ErrDiverged) {
-			if t, key, err = rw.findOther(ctx, c, p, req, resume); err == nil && t == nil {
+			if key, err = rw.findOther(ctx, c, p, req); err == nil {
 				req.report.Forked = req.report.Forked || key != rw.following(req)
 				continue
 			}
@@ -118,7 +117,7 @@ func (rw *Rewriter) open(ctx context.Context, key store.SessionKey, req request)
 		}
 		rw.pool.lost(c)
 	}
-	c, err := rw.newConversation(ctx, key, rw.o.Store)
+	c, err := rw.newConversation(ctx, key)
 	if err != nil {
 		return nil, err
 	}
@@ -154,25 +153,19 @@ func (rw *Rewriter) Close() error {
 }
 
 // findOther finds the session of a request whose own has gone on without it: the one that has its next
-// answer, or a fork. A request that came before, with resume, needs neither: it gets a turn.
+// answer, or a fork.
 func (rw *Rewriter) findOther(
-	ctx context.Context, c *conversation, p lineage.Place, req request, resume bool,
-) (*turn, store.SessionKey, error) {
+	ctx context.Context, c *conversation, p lineage.Place, req request,
+) (store.SessionKey, error) {
 	if p.Mark.Client == len(req.Messages) {
 		if next := rw.following(req); next != (store.SessionKey{}) && next != c.key {
-			return nil, next, nil
-		}
-		if resume {
-			if t := rw.replay(ctx, c, p, req); t != nil {
-				return t, c.key, nil
-			}
+			return next, nil
 		}
 	}
 	if p.Holder != (store.SessionKey{}) {
-		return nil, p.Holder, nil
+		return p.Holder, nil
 	}
-	next, err := rw.fork(ctx, c, p, req)
-	return nil, next, err
+	return rw.fork(ctx, c, p, req)
 }
 
 // fork makes a session for a conversation that went another way than the session it was
@@ -194,51 +187,4 @@ func (rw *Rewriter) fork(
 		return store.SessionKey{}, err
 	}
 	return key, nil
-}
-
-// replay makes the turn of a request that came before and comes again after its session has gone
-// on, as when a job is run again: the same bytes, from the session as it was then, without
-// storing anything. Only an answer with hidden rounds, or a request that no longer fits, needs a
-// fork; if the model says something else, the client's next request does. The turn is nil if the
-// session has to store something before the request can go out.
-func (rw *Rewriter) replay(ctx context.Context, c *conversation, p lineage.Place, req request) *turn {
-	upTo, err := lineage.Shared(ctx, c.behind, c.key, p.Mark.Seq)
-	if err != nil {
-		return nil
-	}
-	was, err := rw.newConversation(ctx, c.key, past{rw.o.Store, upTo})
-	if err != nil {
-		return nil
-	}
-	was.past = true
-	if err := rw.start(ctx, was, req); err != nil {
-		return nil
-	}
-	t, _, err := rw.rewrite(ctx, was, req, false)
-	if err != nil {
-		return nil
-	}
-	return t
-}
-
-// past is a store in which a session ends with an entry, and takes no more.
-type past struct {
-	store.Store
-	upTo uint64
-}
-
-func (p past) Append(context.Context, store.SessionKey, uint64, ...store.Entry) (uint64, error) {
-	return 0, lineage.ErrDiverged
-}
-
-func (p past) Scan(
-	ctx context.Context, key store.SessionKey, from uint64, kinds ...store.EntryKind,
-) iter.Seq2[store.Entry, error] {
-	return func(yield func(store.Entry, error) bool) {
-		for e, err := range p.Store.Scan(ctx, key, from, kinds...) {
-			if err == nil && e.Seq > p.upTo || !yield(e, err) {
-				return
-			}
-		}
-	}
 }

@@ -116,16 +116,6 @@ func (x *exchange) recordSummary(ctx context.Context, c *conversation, reply mod
 	if len(labels) == 0 {
 		return nil
 	}
-	if c.past {
-		found, err := x.rw.o.Store.Find(ctx, x.req.from.Scope.Tenant, store.EntryPrefix, labels...)
-		if err != nil || len(found) == len(labels) { // it was said before
-			return err
-		}
-		if err := x.rw.onTurn(ctx, x.turn, func(*conversation) error { return nil }); err != nil {
-			return err
-		}
-		c = x.turn.conv
-	}
 	c.mu.Lock()
 	defer c.unlock()
 	if c.track.Mode.Recall != lineage.RecallByTools {

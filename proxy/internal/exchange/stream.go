@@ -42,7 +42,7 @@ type sent struct {
 }
 
 func (x *exchange) stream(resp *http.Response) *http.Response {
-	s := &stream{x: x, from: resp.Body, rec: x.req.Protocol.Record(), buf: httpbody.ReplyChunks.Get()}
+	s := &stream{x: x, from: resp.Body, rec: x.req.Protocol.Record(), buf: make([]byte, 32<<10)}
 	s.split.Limit = x.rw.o.MaxEvent
 	s.relayed = x.req.Protocol.Stream(x.own())
 	resp.Body, resp.ContentLength = s, -1
@@ -282,7 +282,6 @@ func (s *stream) Close() error {
 	if s.buf == nil {
 		return nil
 	}
-	httpbody.ReplyChunks.Put(s.buf)
 	s.buf = nil
 	s.record() // some clients know the end when they see it
 	if s.next == nil {

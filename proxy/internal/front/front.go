@@ -52,7 +52,6 @@ func New(to Exchanger, o Options) *Handler {
 		Rewrite:       h.direct,
 		Transport:     to,
 		FlushInterval: -1,
-		BufferPool:    &httpbody.ReplyChunks,
 		ErrorHandler:  h.fail,
 		ErrorLog:      slog.NewLogLogger(o.Logger.Handler(), slog.LevelDebug),
 	}

@@ -201,25 +201,6 @@ func leaveRoom(b []byte) {
 	}
 }
 
-// chunks is memory for what is read of a reply at a time. It implements [httputil.BufferPool].
-type chunks struct{ free sync.Pool }
-
-const chunk = 32 << 10
-
-var ReplyChunks chunks
-
-func (c *chunks) Get() []byte {
-	if b, ok := c.free.Get().(*[chunk]byte); ok {
-		return b[:]
-	}
-	return make([]byte, chunk)
-}
-
-func (c *chunks) Put(b []byte) {
-	Garble(b)
-	c.free.Put((*[chunk]byte)(b))
-}
-
 // Lease counts the readers of a request's body.
 type Lease struct {
 	body  []byte
