@@ -128,9 +128,7 @@ func FuzzRecorder(f *testing.F) {
 		uint64(2))
 	f.Add([]byte("data: {\"type\":\"message_start\"}\r\n\r\ndata: {\"type\":\"message_stop\"}"), uint64(3))
 	f.Fuzz(func(t *testing.T, stream []byte, seed uint64) {
-		for _, m := range wiretest.Chunks(t, stream, seed, &recorder{
-			stream: wire.Stream{OnDelta: func(model.Delta) {}},
-		}, &recorder{}) {
+		for _, m := range wiretest.Chunks(t, stream, seed, NewRecorder(func(model.Delta) {}, 0), NewRecorder(nil, 0)) {
 			if _, err := Decode([]byte(`{"messages":[` + m.Raw() + `]}`)); err != nil {
 				t.Fatalf("answer cannot be sent back: %v\n%s", err, m.Raw())
 			}

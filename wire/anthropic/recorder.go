@@ -3,7 +3,6 @@ package anthropic
 import (
 	"bytes"
 	"cmp"
-	"fmt"
 	"slices"
 
 	"github.com/pleat-dev/pleat/internal/jsonspan"
@@ -15,22 +14,17 @@ import (
 // NewRecorder makes a [model.Recorder] for an event stream of this wire. Its Write hands each piece of
 // the answer to onDelta, which may be nil. An answer may take limit bytes of memory; 0: 64 MiB.
 func NewRecorder(onDelta func(model.Delta), limit int) model.Recorder {
-	return &recorder{stream: wire.Stream{OnDelta: onDelta, Limit: limit}}
+	r := &recorder{Stream: wire.Stream{OnDelta: onDelta, Limit: limit}}
+	r.Event = r.event
+	return r
 }
 
 // recorder keeps or ignores unknown events, blocks and members, and never refuses them. A
 // surrogate pair that the server cut in two is whole in the reply but not in the deltas.
 type recorder struct {
-	stream wire.Stream
-	reply  model.Reply
+	wire.Stream
 	meter  meter
 	blocks []*streamBlock // in the order of their start
-	done   bool
-}
-
-func (r *recorder) Write(b []byte) (int, error) {
-	r.stream.Write(b, r.event)
-	return len(b), nil
 }
 
 // Reply returns one message, whose Raw is the element to send back in the next request: the
@@ -41,8 +35,8 @@ func (r *recorder) Write(b []byte) (int, error) {
 // not check it) gets {"INVALID_JSON": …} as its input, so that it can be sent back with an
 // error result.
 func (r *recorder) Reply() (model.Reply, error) {
-	r.stream.End(r.event)
-	reply := r.reply
+	r.End()
+	reply := r.Answer
 	reply.Stop, reply.Usage = stopReasons[reply.StopRaw], r.meter.usage
 	var blocks [][]byte
 	for _, b := range r.blocks {
@@ -51,20 +45,13 @@ func (r *recorder) Reply() (model.Reply, error) {
 		}
 	}
 	reply.Messages = assistant(blocks)
-	return r.stream.Finish(reply, r.done)
+	return r.Finish(reply)
 }
-
-func (r *recorder) Done() bool { return r.done || r.reply.Err != nil }
 
 // event takes one event. The type inside the data counts, because not all servers of this
 // format send the other one.
-func (r *recorder) event(raw, data []byte) {
-	if r.done {
-		return
-	}
-	v := jsonspan.Value(data)
-	if err := v.Valid(jsonspan.Object); err != nil {
-		r.stream.Fail(fmt.Errorf("event %q: %w", sse.Type(raw), err))
+func (r *recorder) event(raw []byte, v jsonspan.Value) {
+	if r.Over {
 		return
 	}
 	switch cmp.Or(v.Get("type").Text(), sse.Type(raw)) {
@@ -79,19 +66,19 @@ func (r *recorder) event(raw, data []byte) {
 			b.stopped = true
 		}
 	case "message_delta":
-		r.reply.StopRaw = cmp.Or(v.Get("delta", "stop_reason").Text(), r.reply.StopRaw)
+		r.Answer.StopRaw = cmp.Or(v.Get("delta", "stop_reason").Text(), r.Answer.StopRaw)
 		r.meter.merge(v.Get("usage"))
 	case "message_stop":
-		r.done = true
+		r.Over = true
 	case "error":
-		r.reply.Err = model.ClassifyError(200, "", bytes.Clone(data))
+		r.Answer.Err = model.ClassifyError(200, "", bytes.Clone(v))
 	}
 }
 
 func (r *recorder) start(message jsonspan.Value) {
-	r.reply.ID = cmp.Or(r.reply.ID, message.Get("id").Text())
-	r.reply.Model = cmp.Or(message.Get("model").Text(), r.reply.Model)
-	r.reply.StopRaw = cmp.Or(message.Get("stop_reason").Text(), r.reply.StopRaw)
+	r.Answer.ID = cmp.Or(r.Answer.ID, message.Get("id").Text())
+	r.Answer.Model = cmp.Or(message.Get("model").Text(), r.Answer.Model)
+	r.Answer.StopRaw = cmp.Or(message.Get("stop_reason").Text(), r.Answer.StopRaw)
 	r.meter.merge(message.Get("usage"))
 }
 

@@ -42,7 +42,7 @@ func blockEvents(index int, start string, deltas ...string) []string {
 	return append(out, fmt.Sprintf(`{"type":"content_block_stop","index":%d}`, index))
 }
 
-func record(t *testing.T, chunk int, wire string, r *recorder) (model.Reply, error) {
+func record(t *testing.T, chunk int, wire string, r model.Recorder) (model.Reply, error) {
 	t.Helper()
 	for len(wire) > 0 {
 		n := min(chunk, len(wire))
@@ -83,7 +83,7 @@ func TestRecorder(t *testing.T) {
 	for _, chunk := range []int{1, 2, 7, 64, 1 << 20} {
 		var deltas []model.Delta
 		reply, err := record(t, chunk, full(),
-			&recorder{stream: wire.Stream{OnDelta: func(d model.Delta) { deltas = append(deltas, d) }}})
+			NewRecorder(func(d model.Delta) { deltas = append(deltas, d) }, 0))
 		if err != nil {
 			t.Fatalf("chunk %d: %v", chunk, err)
 		}
@@ -101,7 +101,7 @@ func TestRecorder(t *testing.T) {
 		difftest.Equal(t, wantDeltas, deltas, "chunk ", chunk, ": deltas")
 	}
 	thought := transcript.Thinking{}
-	reply, _ := record(t, 99, full(), &recorder{})
+	reply, _ := record(t, 99, full(), NewRecorder(nil, 0))
 	thought = reply.Messages[0].Blocks().At(0).(transcript.Thinking)
 	if thought.Text.String() != "Let me see 😀" || thought.Signature != "c2ln" {
 		t.Errorf("thinking is %q, signature %q", thought.Text, thought.Signature)
@@ -143,7 +143,7 @@ func TestRecorderBlocks(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			events := append([]string{startEvent}, blockEvents(0, tt.start)...)
-			reply, err := record(t, 100, stream(append(events, deltaEvent("end_turn"), stopEvent)...), &recorder{})
+			reply, err := record(t, 100, stream(append(events, deltaEvent("end_turn"), stopEvent)...), NewRecorder(nil, 0))
 			must(t, err)
 			got := ""
 			if len(reply.Messages) > 0 {
@@ -192,7 +192,7 @@ func TestRecorderDeltas(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			events := append([]string{startEvent}, blockEvents(0, tt.start, tt.deltas...)...)
-			reply, err := record(t, 13, stream(append(events, deltaEvent("max_tokens"), stopEvent)...), &recorder{})
+			reply, err := record(t, 13, stream(append(events, deltaEvent("max_tokens"), stopEvent)...), NewRecorder(nil, 0))
 			must(t, err)
 			want := `{"role":"assistant","content":[` + tt.want + `]}`
 			if len(reply.Messages) != 1 || reply.Messages[0].Raw() != want {
@@ -209,7 +209,7 @@ func TestRecorderEnds(t *testing.T) {
 		`{"type":"content_block_start","index":2,"content_block":{"type":"thinking","thinking":"half","signature":""}}`)
 
 	t.Run("cut off", func(t *testing.T) {
-		reply, err := record(t, 50, stream(cut...), &recorder{})
+		reply, err := record(t, 50, stream(cut...), NewRecorder(nil, 0))
 		if !errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Errorf("error is %v, want an unexpected end", err)
 		}
@@ -224,7 +224,7 @@ func TestRecorderEnds(t *testing.T) {
 	})
 	t.Run("without the last empty line", func(t *testing.T) {
 		wire := strings.TrimSuffix(stream(append(begun, deltaEvent("end_turn"), stopEvent)...), "\n\n")
-		r := &recorder{}
+		r := NewRecorder(nil, 0)
 		for range 2 { // asking again changes nothing
 			if reply, err := record(t, 50, wire, r); err != nil || len(reply.Messages) != 1 {
 				t.Errorf("got %v, %v", reply, err)
@@ -235,7 +235,7 @@ func TestRecorderEnds(t *testing.T) {
 	t.Run("error inside the stream", func(t *testing.T) {
 		reply, err := record(t, 50,
 			stream(append(begun, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`)...),
-			&recorder{})
+			NewRecorder(nil, 0))
 		if err != nil || reply.Err == nil || reply.Err.Kind != model.ErrorOverloaded {
 			t.Errorf("got %v, %v", reply.Err, err)
 		}
@@ -244,13 +244,13 @@ func TestRecorderEnds(t *testing.T) {
 		big := blockEvents(0, `{"type":"text","text":""}`,
 			`{"type":"text_delta","text":"`+strings.Repeat("x", 500)+`"}`)
 		_, err := record(t, 50, stream(append(append([]string{startEvent}, big...), stopEvent)...),
-			&recorder{stream: wire.Stream{Limit: 400}})
+			NewRecorder(nil, 400))
 		if !errors.Is(err, wire.ErrTooLarge) {
 			t.Errorf("error is %v, want wire.ErrTooLarge", err)
 		}
 	})
 	t.Run("not JSON", func(t *testing.T) {
-		reply, err := record(t, 50, stream(begun...)+"event: x\ndata: {oops\n\n"+stream(stopEvent), &recorder{})
+		reply, err := record(t, 50, stream(begun...)+"event: x\ndata: {oops\n\n"+stream(stopEvent), NewRecorder(nil, 0))
 		if err == nil || len(reply.Messages) != 1 {
 			t.Errorf("got %v, %v", reply, err)
 		}

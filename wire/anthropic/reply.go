@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/pleat-dev/pleat/internal/jsonspan"
+	"github.com/pleat-dev/pleat/internal/wire"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -31,7 +32,7 @@ func DecodeReply(body []byte) (model.Reply, error) {
 	if content.Kind() != jsonspan.Array {
 		return model.Reply{}, fmt.Errorf("decode reply: no content array")
 	}
-	r := recorder{done: true}
+	r := recorder{Stream: wire.Stream{Over: true}}
 	r.start(whole)
 	for b := range content.Elements() {
 		r.blocks = append(r.blocks, &streamBlock{start: b.Of(content), stopped: true})

@@ -33,7 +33,7 @@ type growth struct {
 
 func (r *recorder) blockStart(event jsonspan.Value) {
 	content := event.Get("content_block")
-	if content.Kind() != jsonspan.Object || !r.stream.Room(len(content)) {
+	if content.Kind() != jsonspan.Object || !r.Room(len(content)) {
 		return
 	}
 	b := &streamBlock{
@@ -42,8 +42,8 @@ func (r *recorder) blockStart(event jsonspan.Value) {
 		start: bytes.Clone(content),
 	}
 	r.blocks = append(r.blocks, b)
-	if r.stream.OnDelta != nil && b.typ == "tool_use" {
-		r.stream.OnDelta(model.Delta{
+	if r.OnDelta != nil && b.typ == "tool_use" {
+		r.OnDelta(model.Delta{
 			Index: b.index, Kind: transcript.KindToolCall,
 			CallID: content.Get("id").Text(), Name: content.Get("name").Text(),
 		})
@@ -56,7 +56,7 @@ func (r *recorder) blockStart(event jsonspan.Value) {
 // a compaction. Only inputs and citations are different.
 func (r *recorder) blockDelta(event jsonspan.Value) {
 	b, delta := r.open(event), event.Get("delta")
-	if b == nil || !r.stream.Room(len(delta)) {
+	if b == nil || !r.Room(len(delta)) {
 		return
 	}
 	typ := delta.Get("type").Text()
@@ -76,7 +76,7 @@ func (r *recorder) blockDelta(event jsonspan.Value) {
 
 // tell hands what a delta says to the sink.
 func (r *recorder) tell(b *streamBlock, typ string, delta jsonspan.Value) {
-	if r.stream.OnDelta == nil {
+	if r.OnDelta == nil {
 		return
 	}
 	d := model.Delta{Index: b.index}
@@ -89,7 +89,7 @@ func (r *recorder) tell(b *streamBlock, typ string, delta jsonspan.Value) {
 		d.Kind, d.Text = transcript.KindToolCall, delta.Get("partial_json").Text()
 	}
 	if d.Text != "" {
-		r.stream.OnDelta(d)
+		r.OnDelta(d)
 	}
 }
 

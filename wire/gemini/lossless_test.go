@@ -142,9 +142,7 @@ func FuzzRecorder(f *testing.F) {
 	}
 	f.Add([]byte("data: {\"candidates\":[{}]}\r\n\r\ndata: {\"error\":{}}"), uint64(3))
 	f.Fuzz(func(t *testing.T, stream []byte, seed uint64) {
-		for _, m := range wiretest.Chunks(t, stream, seed, &recorder{
-			stream: wire.Stream{OnDelta: func(model.Delta) {}},
-		}, &recorder{}) {
+		for _, m := range wiretest.Chunks(t, stream, seed, NewRecorder(func(model.Delta) {}, 0), NewRecorder(nil, 0)) {
 			if _, err := Decode([]byte(`{"contents":[` + m.Raw() + `]}`)); err != nil {
 				t.Fatalf("answer cannot be sent back: %v\n%s", err, m.Raw())
 			}

@@ -17,7 +17,7 @@ import (
 // whose Raw is the element to send back in the next request, or none if the answer has no
 // parts. An answer that is an error becomes the reply's Err.
 func DecodeReply(body []byte) (model.Reply, error) {
-	r := recorder{stream: wire.Stream{Limit: max(len(body), 1)}}
+	r := recorder{Stream: wire.Stream{Limit: max(len(body), 1)}}
 	whole := jsonspan.Value(body)
 	switch whole.Kind() {
 	case jsonspan.Array:
@@ -30,28 +30,28 @@ func DecodeReply(body []byte) (model.Reply, error) {
 	if err := whole.Valid(jsonspan.Invalid); err != nil {
 		return model.Reply{}, fmt.Errorf("decode gemini reply: %w", err)
 	}
-	if r.reply.Err == nil && !r.started {
+	if r.Answer.Err == nil && !r.started {
 		return model.Reply{}, errors.New("decode gemini reply: neither an answer nor an error")
 	}
-	r.done = true
+	r.Over = true
 	return r.Reply()
 }
 
 // NewRecorder makes a [model.Recorder] for an event stream of this wire. Its Write hands each piece of
 // the answer to onDelta, which may be nil. An answer may take limit bytes of memory; 0: 64 MiB.
 func NewRecorder(onDelta func(model.Delta), limit int) model.Recorder {
-	return &recorder{stream: wire.Stream{OnDelta: onDelta, Limit: limit}}
+	r := &recorder{Stream: wire.Stream{OnDelta: onDelta, Limit: limit}}
+	r.Event = func(_ []byte, data jsonspan.Value) { r.chunk(data) }
+	return r
 }
 
 // recorder makes one part of pieces of text that follow each other. A part with a signature is
 // never joined with another, and every part that is not plain text is kept byte for byte.
 type recorder struct {
-	stream  wire.Stream
-	reply   model.Reply
+	wire.Stream
 	pieces  []piece
 	tail    []byte // the end of the stream
 	started bool   // a candidate or a refusal of the prompt was seen
-	done    bool
 }
 
 // tailSize is how much of the end of a stream is kept for an error.
@@ -65,7 +65,7 @@ type piece struct {
 }
 
 func (r *recorder) Write(b []byte) (int, error) {
-	r.stream.Write(b, r.event)
+	_, _ = r.Stream.Write(b)
 	if r.tail = append(r.tail, b[max(len(b)-tailSize, 0):]...); len(r.tail) > 2*tailSize {
 		r.tail = append(r.tail[:0], r.tail[len(r.tail)-tailSize:]...)
 	}
@@ -74,57 +74,45 @@ func (r *recorder) Write(b []byte) (int, error) {
 
 // Reply returns a message that can be sent back as it is.
 func (r *recorder) Reply() (model.Reply, error) {
-	r.stream.End(r.event)
+	r.End()
 	r.bareError()
-	reply := r.reply
+	reply := r.Answer
 	m, ok := r.message()
 	if ok {
 		reply.Messages = []transcript.Message{m}
 	}
 	reply.Stop = stopReason(reply.StopRaw, ok && m.Blocks().Has(transcript.KindToolCall))
-	return r.stream.Finish(reply, r.done)
+	return r.Finish(reply)
 }
 
 // bareError finds an error at the end of a stream that the provider did not send as an event
 // but as JSON by itself.
 func (r *recorder) bareError() {
-	if at := bytes.LastIndex(r.tail, []byte("\n{")) + 1; !r.done && r.reply.Err == nil && at < len(r.tail) {
+	if at := bytes.LastIndex(r.tail, []byte("\n{")) + 1; !r.Over && r.Answer.Err == nil && at < len(r.tail) {
 		body := jsonspan.Value(r.tail[at:])
 		if body.Get("error").Kind() == jsonspan.Object && body.Valid(jsonspan.Object) == nil {
-			r.reply.Err = model.ClassifyError(0, "", bytes.Clone(body))
+			r.Answer.Err = model.ClassifyError(0, "", bytes.Clone(body))
 		}
-	}
-}
-
-func (r *recorder) Done() bool { return r.done || r.reply.Err != nil }
-
-func (r *recorder) event(_, data []byte) {
-	if r.stream.Err == nil {
-		r.chunk(data)
 	}
 }
 
 // chunk takes one response of a stream. Each is complete in itself.
 func (r *recorder) chunk(data jsonspan.Value) {
-	if err := data.Valid(jsonspan.Object); err != nil {
-		r.stream.Fail(fmt.Errorf("%w: %w", wire.ErrEvent, err))
-		return
-	}
 	for name, v := range data.Fields() {
 		switch camel(name) {
 		case "error":
 			if v.Kind() == jsonspan.Object {
-				r.reply.Err = model.ClassifyError(0, "", bytes.Clone(data))
+				r.Answer.Err = model.ClassifyError(0, "", bytes.Clone(data))
 			}
 		case "responseId":
-			r.reply.ID = cmp.Or(r.reply.ID, v.Text())
+			r.Answer.ID = cmp.Or(r.Answer.ID, v.Text())
 		case "modelVersion":
-			r.reply.Model = cmp.Or(r.reply.Model, v.Text())
+			r.Answer.Model = cmp.Or(r.Answer.Model, v.Text())
 		case "usageMetadata":
-			r.reply.Usage = usage(v)
+			r.Answer.Usage = usage(v)
 		case "promptFeedback":
 			if reason := v.Get("blockReason").Text(); reason != "" {
-				r.started, r.done, r.reply.StopRaw = true, true, reason
+				r.started, r.Over, r.Answer.StopRaw = true, true, reason
 			}
 		case "candidates":
 			if c := wire.First(v); c != nil {
@@ -141,7 +129,7 @@ func (r *recorder) candidate(c jsonspan.Value) {
 		r.part(p.Of(parts))
 	}
 	if reason := cmp.Or(c.Get("finishReason").Text(), c.Get("finish_reason").Text()); reason != "" {
-		r.done, r.reply.StopRaw = true, reason
+		r.Over, r.Answer.StopRaw = true, reason
 	}
 }
 
@@ -159,7 +147,7 @@ func (r *recorder) part(raw jsonspan.Value) {
 			plain = false
 		}
 	}
-	if plain = plain && text != nil; plain && len(text) == len(`""`) || !r.stream.Room(len(raw)) {
+	if plain = plain && text != nil; plain && len(text) == len(`""`) || !r.Room(len(raw)) {
 		return
 	}
 	n := len(r.pieces)
@@ -171,7 +159,7 @@ func (r *recorder) part(raw jsonspan.Value) {
 	default:
 		r.pieces = append(r.pieces, piece{thought: thought, lit: bytes.Clone(text[1 : len(text)-1])})
 	}
-	if r.stream.OnDelta != nil {
+	if r.OnDelta != nil {
 		r.show(raw)
 	}
 }
@@ -179,7 +167,7 @@ func (r *recorder) part(raw jsonspan.Value) {
 func (r *recorder) show(raw []byte) {
 	block, _ := readPart(bytes.Clone(raw))
 	if d, ok := model.DeltaOf(block, len(r.pieces)-1); ok && (d.Text != "" || d.Name != "") {
-		r.stream.OnDelta(d)
+		r.OnDelta(d)
 	}
 }
 

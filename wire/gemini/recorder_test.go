@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pleat-dev/pleat/internal/wire"
 	"github.com/pleat-dev/pleat/model"
 )
 
@@ -105,10 +104,10 @@ func TestReplies(t *testing.T) {
 	for _, tt := range replies {
 		t.Run(tt.name, func(t *testing.T) {
 			var deltas []string
-			rec := &recorder{stream: wire.Stream{OnDelta: func(d model.Delta) {
+			rec := NewRecorder(func(d model.Delta) {
 				deltas = append(deltas,
 					fmt.Sprintf("%d %s %q", d.Index, d.Kind, d.Text))
-			}}}
+			}, 0)
 			io.WriteString(rec, events(tt.chunks...))
 			streamed, err := rec.Reply()
 			if err != nil || !rec.Done() {
@@ -135,7 +134,7 @@ func TestReplies(t *testing.T) {
 			}
 		})
 	}
-	rec := &recorder{}
+	rec := NewRecorder(nil, 0)
 	io.WriteString(rec, events(replies[0].chunks...))
 	if reply, _ := rec.Reply(); reply.ID != "r1" || reply.Model != "gemini-x" {
 		t.Errorf("%q %q", reply.ID, reply.Model)
@@ -153,22 +152,22 @@ func TestReplyErrors(t *testing.T) {
 			t.Errorf("%s: %v, %v", body, r.Err, err)
 		}
 	}
-	rec := &recorder{}
+	rec := NewRecorder(nil, 0)
 	io.WriteString(rec, events(candidate(`{"text":"a"}`, ""), busy))
 	if r, err := rec.Reply(); err != nil || r.Err == nil || r.Err.Kind != model.ErrorOverloaded || !rec.Done() {
 		t.Errorf("%v, %v", r.Err, err)
 	}
-	rec = &recorder{} // as the provider has it: not as an event
+	rec = NewRecorder(nil, 0) // as the provider has it: not as an event
 	io.WriteString(rec, events(candidate(`{"text":"a"}`, ""))+strings.ReplaceAll(busy, ",", ",\n  ")+"\n")
 	if r, err := rec.Reply(); err != nil || r.Err == nil || r.Err.Kind != model.ErrorOverloaded {
 		t.Errorf("%v, %v", r.Err, err)
 	}
-	rec = &recorder{}
+	rec = NewRecorder(nil, 0)
 	io.WriteString(rec, events(candidate(`{"text":"a"}`, "")))
 	if r, err := rec.Reply(); !errors.Is(err, io.ErrUnexpectedEOF) || len(r.Messages) != 1 {
 		t.Errorf("%v, %v", r.Messages, err)
 	}
-	rec = &recorder{stream: wire.Stream{Limit: 20}}
+	rec = NewRecorder(nil, 20)
 	io.WriteString(rec, events(candidate(`{"text":"aaaaaaaaaaaaaaaaaaaaaaaaa"}`, end)))
 	if _, err := rec.Reply(); err == nil {
 		t.Error("no limit")

@@ -3,7 +3,6 @@ package openai
 import (
 	"bytes"
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -16,18 +15,17 @@ import (
 // NewChatRecorder makes a [model.Recorder] for a stream of Chat Completions. Its Write hands each piece of
 // the answer to onDelta, which may be nil. An answer may take limit bytes of memory; 0: 64 MiB.
 func NewChatRecorder(onDelta func(model.Delta), limit int) model.Recorder {
-	return &chatRecorder{stream: wire.Stream{OnDelta: onDelta, Limit: limit}}
+	r := &chatRecorder{Stream: wire.Stream{OnDelta: onDelta, Limit: limit}}
+	r.Event = r.event
+	return r
 }
 
 // chatRecorder collects, of several choices, the one with index 0. A character that the server
 // cut in two is whole in the reply but not in the deltas.
 type chatRecorder struct {
-	stream   wire.Stream
+	wire.Stream
 	s        scanner // of the newest delta
-	reply    model.Reply
-	done     bool // [DONE], or a reason for stopping
-	over     bool // [DONE]; after a reason for stopping, the usage may still follow
-	started  bool // a choice was seen
+	started  bool    // a choice was seen
 	content  piece
 	refusal  piece
 	thinking piece // reasoning_content
@@ -59,46 +57,28 @@ type member struct {
 	raw []byte
 }
 
-func (r *chatRecorder) Write(p []byte) (int, error) {
-	r.stream.Write(p, r.event)
-	return len(p), nil
-}
-
 // Reply returns a message that can be sent back as it is.
 func (r *chatRecorder) Reply() (model.Reply, error) {
-	r.stream.End(r.event)
-	reply := r.reply
+	r.End()
+	reply := r.Answer
 	if r.started {
 		if msg, ok := r.message(); ok {
 			reply.Messages = []transcript.Message{msg}
 			reply.Stop = chatStop(reply.StopRaw, msg, len(r.refusal.lit) > 0)
 		}
 	}
-	return r.stream.Finish(reply, r.done)
+	r.Over = r.Over || reply.StopRaw != "" // some servers end without [DONE]
+	return r.Finish(reply)
 }
 
-func (r *chatRecorder) Done() bool { return r.over || r.reply.Err != nil }
-
-func (r *chatRecorder) event(_, data []byte) {
-	if r.stream.Err != nil {
-		return
-	}
-	if string(data) == "[DONE]" {
-		r.done, r.over = true, true
-		return
-	}
-	v := jsonspan.Value(data)
-	if err := v.Valid(jsonspan.Invalid); err != nil {
-		r.stream.Fail(fmt.Errorf("%w: %w", wire.ErrEvent, err))
-		return
-	}
+func (r *chatRecorder) event(_ []byte, v jsonspan.Value) {
 	if v.Get("error") != nil {
-		r.reply.Err = model.ClassifyError(0, "", bytes.Clone(data))
+		r.Answer.Err = model.ClassifyError(0, "", bytes.Clone(v))
 	}
-	r.reply.ID = cmp.Or(r.reply.ID, v.Get("id").Text())
-	r.reply.Model = cmp.Or(r.reply.Model, v.Get("model").Text())
+	r.Answer.ID = cmp.Or(r.Answer.ID, v.Get("id").Text())
+	r.Answer.Model = cmp.Or(r.Answer.Model, v.Get("model").Text())
 	if u, ok := usage(v.Get("usage")); ok {
-		r.reply.Usage = u
+		r.Answer.Usage = u
 	}
 	choice := wire.First(v.Get("choices"))
 	if choice == nil {
@@ -109,16 +89,14 @@ func (r *chatRecorder) event(_, data []byte) {
 		r.s.Begin(delta)
 		r.delta(r.s.Object(r.s.Value()))
 	}
-	if finish := choice.Get("finish_reason"); finish.Kind() == jsonspan.String {
-		r.reply.StopRaw, r.done = finish.Text(), true
-	}
+	r.Answer.StopRaw = cmp.Or(choice.Get("finish_reason").Text(), r.Answer.StopRaw)
 }
 
 func (r *chatRecorder) delta(m object) {
 	thinking, thought, content := m.Get("reasoning_content"), m.Get("reasoning"), m.Get("content")
 	r.piece(&r.thinking, thinking, transcript.KindThinking)
 	if thinking.IsString() && thought.IsString() { // the same twice, under two names
-		r.thought.lit = r.stream.Keep(r.thought.lit, inner(&r.s, thought))
+		r.thought.lit = r.Keep(r.thought.lit, inner(&r.s, thought))
 	} else {
 		r.piece(&r.thought, thought, transcript.KindThinking)
 	}
@@ -142,7 +120,7 @@ func inner(s *scanner, v value) string {
 // piece adds the next piece of a string, if there is one, and shows it.
 func (r *chatRecorder) piece(p *piece, v value, kind transcript.Kind) {
 	if text := r.s.Text(v); text != "" {
-		p.lit = r.stream.Keep(p.lit, inner(&r.s, v))
+		p.lit = r.Keep(p.lit, inner(&r.s, v))
 		r.show(p, model.Delta{Kind: kind, Text: text})
 	}
 }
@@ -153,10 +131,10 @@ func (r *chatRecorder) show(p *piece, d model.Delta) {
 		r.next++
 		p.index = r.next
 	}
-	if r.stream.OnDelta != nil && r.stream.Err == nil {
+	if r.OnDelta != nil && r.Err == nil {
 		d.Index = p.index - 1
 		d.Text = strings.Clone(d.Text) // the event's memory is used again
-		r.stream.OnDelta(d)
+		r.OnDelta(d)
 	}
 }
 
@@ -175,7 +153,7 @@ func (r *chatRecorder) call(t object) {
 func (r *chatRecorder) input(c *streamedCall, t object, isNew bool) {
 	s := &r.s
 	named, input := s.inside(t)
-	if name := s.Text(named); c.name == "" && r.stream.Room(len(c.id)+len(name)) {
+	if name := s.Text(named); c.name == "" && r.Room(len(c.id)+len(name)) {
 		c.name = strings.Clone(name)
 	}
 	d := model.Delta{Kind: transcript.KindToolCall}
@@ -183,7 +161,7 @@ func (r *chatRecorder) input(c *streamedCall, t object, isNew bool) {
 		d.CallID, d.Name = c.id, c.name
 	}
 	if input.IsString() {
-		c.input.lit = r.stream.Keep(c.input.lit, inner(s, input))
+		c.input.lit = r.Keep(c.input.lit, inner(s, input))
 		d.Text = s.Text(input)
 	}
 	if isNew || d.Text != "" {
@@ -231,7 +209,7 @@ func (r *chatRecorder) keepUnknown(list []member, o object, known []string) []me
 		if slices.Contains(known, key) || v.Kind() == jsonspan.Null {
 			continue
 		}
-		if !r.stream.Room(len(key) + len(v)) {
+		if !r.Room(len(key) + len(v)) {
 			break
 		}
 		i := slices.IndexFunc(list, func(m member) bool { return m.key == key })

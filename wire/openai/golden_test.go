@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pleat-dev/pleat/internal/wire"
 	"github.com/pleat-dev/pleat/internal/wire/wiretest"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
@@ -64,18 +63,9 @@ func TestStreams(t *testing.T) {
 			}
 			sb.WriteByte('\n')
 		}
-		var reply model.Reply
-		var err error
-		if strings.HasPrefix(name, "chat") {
-			r := chatRecorder{stream: wire.Stream{OnDelta: onDelta}}
-			r.Write(data)
-			reply, err = r.Reply()
-		} else {
-			r := responsesRecorder{stream: wire.Stream{OnDelta: onDelta}}
-			r.Write(data)
-			reply, err = r.Reply()
-		}
-		sb.WriteString(showReply(reply, err))
+		r := newRecorder(strings.HasPrefix(name, "chat"), onDelta)
+		r.Write(data)
+		sb.WriteString(showReply(r.Reply()))
 		return []wiretest.File{{Name: "reply", Data: sb.String()}}
 	})
 }

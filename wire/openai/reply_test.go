@@ -88,20 +88,17 @@ func TestRepliesThatAreErrors(t *testing.T) {
 	}
 }
 
-// recorders make recorders that write down their deltas.
-func newRecorder(chat bool, onDelta func(model.Delta)) (io.Writer, func() (model.Reply, error)) {
+func newRecorder(chat bool, onDelta func(model.Delta)) model.Recorder {
 	if chat {
-		r := &chatRecorder{stream: wire.Stream{OnDelta: onDelta}}
-		return r, r.Reply
+		return NewChatRecorder(onDelta, 0)
 	}
-	r := &responsesRecorder{stream: wire.Stream{OnDelta: onDelta}}
-	return r, r.Reply
+	return NewResponsesRecorder(onDelta, 0)
 }
 
 // record feeds a stream in chunks of the given sizes, over and over.
 func record(chat bool, data []byte, sizes ...int) string {
 	var sb strings.Builder
-	w, reply := newRecorder(chat, func(d model.Delta) { fmt.Fprintf(&sb, "%+v\n", d) })
+	w := newRecorder(chat, func(d model.Delta) { fmt.Fprintf(&sb, "%+v\n", d) })
 	for i := 0; len(data) > 0; i++ {
 		n := min(max(sizes[i%len(sizes)], 1), len(data))
 		chunk := append([]byte(nil), data[:n]...)
@@ -113,8 +110,8 @@ func record(chat bool, data []byte, sizes ...int) string {
 		}
 		data = data[n:]
 	}
-	r, err := reply()
-	r2, err2 := reply() // asking again changes nothing
+	r, err := w.Reply()
+	r2, err2 := w.Reply() // asking again changes nothing
 	first, second := showReply(r, err), showReply(r2, err2)
 	if first != second {
 		return "second reply differs: " + second
@@ -147,10 +144,10 @@ func TestRecordedMessagesAreLegal(t *testing.T) {
 	for _, file := range files {
 		text, _ := os.ReadFile(file)
 		chat := strings.HasPrefix(filepath.Base(file), "chat")
-		w, reply := newRecorder(chat, nil)
+		w := newRecorder(chat, nil)
 		_, files := wiretest.Archive(string(text))
 		io.WriteString(w, files[0].Data)
-		r, err := reply()
+		r, err := w.Reply()
 		must(t, err)
 		msgs := append([]transcript.Message{transcript.User("x")}, r.Messages...)
 		var results []transcript.ToolResult
@@ -178,7 +175,7 @@ func TestRecordedMessagesAreLegal(t *testing.T) {
 
 func TestRecorderLimits(t *testing.T) {
 	event := `data: {"choices":[{"index":0,"delta":{"content":"` + strings.Repeat("x", 100) + `"}}]}` + "\n\n"
-	r := &chatRecorder{stream: wire.Stream{Limit: 1000}}
+	r := NewChatRecorder(nil, 1000)
 	for range 100 {
 		if n, err := io.WriteString(r, event); n != len(event) || err != nil {
 			t.Fatalf("the stream was failed: %d, %v", n, err)
@@ -188,7 +185,7 @@ func TestRecorderLimits(t *testing.T) {
 	if !errors.Is(err, wire.ErrTooLarge) || len(reply.Messages) != 1 || len(reply.Messages[0].Raw()) > 1100 {
 		t.Errorf("got %v, %d messages", err, len(reply.Messages))
 	}
-	q := &responsesRecorder{stream: wire.Stream{Limit: 1000}}
+	q := NewResponsesRecorder(nil, 1000)
 	io.WriteString(q, `data: {"type":"response.output_item.done","item":{"x":"`+strings.Repeat("x", 2000)+`"}}`)
 	io.WriteString(q, "\n\n")
 	if _, err := q.Reply(); !errors.Is(err, wire.ErrTooLarge) {
@@ -198,13 +195,13 @@ func TestRecorderLimits(t *testing.T) {
 
 func TestRecorderOfSomethingElse(t *testing.T) {
 	for _, chat := range []bool{true, false} {
-		w, reply := newRecorder(chat, nil)
+		w := newRecorder(chat, nil)
 		io.WriteString(w, "data: {\"oops\n\ndata: {}\n\n")
-		if _, err := reply(); !errors.Is(err, wire.ErrEvent) {
+		if _, err := w.Reply(); !errors.Is(err, wire.ErrEvent) {
 			t.Errorf("got %v, want %v", err, wire.ErrEvent)
 		}
-		_, reply = newRecorder(chat, nil)
-		if r, err := reply(); !errors.Is(err, io.ErrUnexpectedEOF) || len(r.Messages) > 0 {
+		w = newRecorder(chat, nil)
+		if r, err := w.Reply(); !errors.Is(err, io.ErrUnexpectedEOF) || len(r.Messages) > 0 {
 			t.Errorf("empty stream: %v, %v", r, err)
 		}
 	}

@@ -3,7 +3,6 @@ package openai
 import (
 	"bytes"
 	"cmp"
-	"fmt"
 	"slices"
 
 	"github.com/pleat-dev/pleat/internal/jsonspan"
@@ -15,19 +14,18 @@ import (
 // NewResponsesRecorder makes a [model.Recorder] for a stream of Responses. Its Write hands each piece of
 // the answer to onDelta, which may be nil. An answer may take limit bytes of memory; 0: 64 MiB.
 func NewResponsesRecorder(onDelta func(model.Delta), limit int) model.Recorder {
-	return &responsesRecorder{stream: wire.Stream{OnDelta: onDelta, Limit: limit}}
+	r := &responsesRecorder{Stream: wire.Stream{OnDelta: onDelta, Limit: limit}}
+	r.Event = r.event
+	return r
 }
 
 // responsesRecorder takes each item from the event that says that it is done, as the server
 // wrote it, so that it can be sent back. Items without such an event come from the response that ends the
 // stream.
 type responsesRecorder struct {
-	stream wire.Stream // a delta's index is that of the item
-	items  []recordedItem
-	id     string
-	model  string
-	last   jsonspan.Value // the response that ended the stream
-	err    *model.APIError
+	wire.Stream // a delta's index is that of the item
+	items       []recordedItem
+	last        jsonspan.Value // the response that ended the stream
 }
 
 type recordedItem struct {
@@ -36,23 +34,15 @@ type recordedItem struct {
 	raw   []byte
 }
 
-func (r *responsesRecorder) Write(p []byte) (int, error) {
-	r.stream.Write(p, r.event)
-	return len(p), nil
-}
-
 // Reply returns a message for each item that is complete.
 func (r *responsesRecorder) Reply() (model.Reply, error) {
-	r.stream.End(r.event)
+	r.End()
 	reply := responsesReply(r.last, r.allItems())
-	reply.ID, reply.Model = cmp.Or(reply.ID, r.id), cmp.Or(reply.Model, r.model)
-	if r.err != nil {
-		reply.Err = r.err
-	}
-	return r.stream.Finish(reply, r.last != nil)
+	reply.ID, reply.Model = cmp.Or(reply.ID, r.Answer.ID), cmp.Or(reply.Model, r.Answer.Model)
+	reply.Err = cmp.Or(r.Answer.Err, reply.Err)
+	r.Over = r.last != nil // not at [DONE]
+	return r.Finish(reply)
 }
-
-func (r *responsesRecorder) Done() bool { return r.last != nil || r.err != nil }
 
 // allItems returns the recorded items in order, and those which only the last response
 // has.
@@ -77,19 +67,11 @@ func (r *responsesRecorder) allItems() [][]byte {
 	return out
 }
 
-func (r *responsesRecorder) event(_, data []byte) {
-	v := jsonspan.Value(data)
-	if r.stream.Err != nil || string(v) == "[DONE]" {
-		return
-	}
-	if err := v.Valid(jsonspan.Invalid); err != nil {
-		r.stream.Fail(fmt.Errorf("%w: %w", wire.ErrEvent, err))
-		return
-	}
+func (r *responsesRecorder) event(_ []byte, v jsonspan.Value) {
 	switch v.Get("type").Text() {
 	case "response.created", "response.in_progress", "response.queued":
-		if response := v.Get("response"); r.id == "" { // for streams that break off
-			r.id, r.model = response.Get("id").Text(), response.Get("model").Text()
+		if response := v.Get("response"); r.Answer.ID == "" { // for streams that break off
+			r.Answer.ID, r.Answer.Model = response.Get("id").Text(), response.Get("model").Text()
 		}
 	case "response.output_item.added":
 		r.added(v)
@@ -97,10 +79,10 @@ func (r *responsesRecorder) event(_, data []byte) {
 		r.itemDone(v)
 	case "response.completed", "response.incomplete", "response.failed", "response.cancelled", "response.done":
 		if response := v.Get("response"); response.Kind() == jsonspan.Object {
-			r.last = r.stream.Keep([]byte{}, string(response))
+			r.last, r.Over = r.Keep([]byte{}, string(response)), true
 		}
 	case "error":
-		r.err = model.ClassifyError(0, "", bytes.Clone(v))
+		r.Answer.Err = model.ClassifyError(0, "", bytes.Clone(v))
 	case "response.output_text.delta", "response.refusal.delta":
 		r.show(transcript.KindText, v)
 	case "response.reasoning_summary_text.delta", "response.reasoning_text.delta":
@@ -111,15 +93,15 @@ func (r *responsesRecorder) event(_, data []byte) {
 }
 
 func (r *responsesRecorder) show(kind transcript.Kind, event jsonspan.Value) {
-	if text := event.Get("delta").Text(); r.stream.OnDelta != nil && text != "" {
-		r.stream.OnDelta(model.Delta{Kind: kind, Index: event.Get("output_index").Int(), Text: text})
+	if text := event.Get("delta").Text(); r.OnDelta != nil && text != "" {
+		r.OnDelta(model.Delta{Kind: kind, Index: event.Get("output_index").Int(), Text: text})
 	}
 }
 
 // added shows the beginning of a tool call.
 func (r *responsesRecorder) added(event jsonspan.Value) {
 	item := event.Get("item")
-	if r.stream.OnDelta == nil || item.Kind() != jsonspan.Object {
+	if r.OnDelta == nil || item.Kind() != jsonspan.Object {
 		return
 	}
 	msgs, facts := decodeItems([][]byte{bytes.Clone(item)})
@@ -128,7 +110,7 @@ func (r *responsesRecorder) added(event jsonspan.Value) {
 	}
 	if c, ok := msgs[0].Blocks().At(0).(transcript.ToolCall); ok {
 		index := event.Get("output_index").Int()
-		r.stream.OnDelta(model.Delta{Kind: transcript.KindToolCall, Index: index, CallID: c.ID, Name: c.Name})
+		r.OnDelta(model.Delta{Kind: transcript.KindToolCall, Index: index, CallID: c.ID, Name: c.Name})
 	}
 }
 
@@ -137,8 +119,8 @@ func (r *responsesRecorder) itemDone(event jsonspan.Value) {
 	if item.Kind() != jsonspan.Object {
 		return
 	}
-	raw := r.stream.Keep(nil, string(item))
-	if r.stream.Err != nil {
+	raw := r.Keep(nil, string(item))
+	if r.Err != nil {
 		return
 	}
 	it := recordedItem{index: event.Get("output_index").Int(), id: item.Get("id").Text(), raw: raw}
