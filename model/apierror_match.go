@@ -178,17 +178,12 @@ func (e *APIError) retry(header string, eb errorBody) {
 		}
 		return
 	}
-	if d, err := time.ParseDuration(eb.delay); err == nil && d > 0 {
-		e.RetryAfter = min(d, maxRetryAfter)
-	} else if m := apiErrorPatterns().delay.FindStringSubmatch(text.OneLine(eb.message, 1<<12)); m != nil {
-		n, _ := strconv.ParseFloat(m[1], 64) // what does not parse is no delay
-		switch unit := strings.ToLower(m[2]); {
-		case strings.HasPrefix(unit, "ms"), strings.HasPrefix(unit, "mil"):
-			n /= 1000
-		case strings.HasPrefix(unit, "m"):
-			n *= 60
-		}
-		e.RetryAfter = retrySeconds(n)
+	delay := eb.delay
+	if m := apiErrorPatterns().delay.FindStringSubmatch(text.OneLine(eb.message, 1<<12)); m != nil {
+		delay = cmp.Or(delay, strings.ToLower(m[1]+m[2]))
+	}
+	if d, err := time.ParseDuration(delay); err == nil {
+		e.RetryAfter = min(max(d, 0), maxRetryAfter)
 	}
 }
 
@@ -218,7 +213,7 @@ var apiErrorPatterns = sync.OnceValue(func() *errorPatterns {
 		binding: ci(`bound to a different conversation`),
 		image: ci(`(image|pdf|file|document)s? (exceeds?|is larger than) # ?([kmg]i?b|bytes)`,
 			`request exceeds the maximum (allowed )?(size|number of bytes)|request entity too large|payload too large`),
-		delay: ci(`(?:try again|retry) (?:in|after) ([0-9.]+) ?(ms|milliseconds?|s|sec|seconds?|m|minutes?)\b`),
+		delay: ci(`(?:try again|retry) (?:in|after) ([0-9.]+) ?(ms|s|m)(?:|ec|econds?|in|inutes?)\b`),
 	}
 	for _, s := range overflowPatterns {
 		p.long = append(p.long, ci(s))

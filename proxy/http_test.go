@@ -498,34 +498,6 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
-// A transport of the program's that returns nothing, or a reply without a body, is an error or an
-// empty reply, and no panic.
-func TestCarelessTransport(t *testing.T) {
-	base := serveAt("http://upstream.test")
-	for _, test := range []struct {
-		name  string
-		reply *http.Response
-		want  int
-	}{
-		{"nothing", nil, http.StatusBadGateway},
-		{"no body", &http.Response{StatusCode: http.StatusTeapot, Header: http.Header{}}, http.StatusTeapot},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			answer := roundTripFunc(func(*http.Request) (*http.Response, error) { return test.reply, nil })
-			h := newHandler(t, &Options{Anthropic: base, Store: store.NewMemory(), Transport: answer})
-			defer h.Close()
-			const body = `{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"Hello."}]}`
-			r := httptest.NewRequest(http.MethodPost, "/v1/messages", strings.NewReader(body))
-			r.Host = "localhost"
-			w := httptest.NewRecorder()
-			h.ServeHTTP(w, r)
-			if w.Code != test.want {
-				t.Errorf("the client got %d %s, want %d", w.Code, w.Body, test.want)
-			}
-		})
-	}
-}
-
 // A transport keeps to what http.RoundTripper says of requests: one without a header is an error, and
 // a reply names the request that it was given.
 func TestTransportRequests(t *testing.T) {

@@ -145,7 +145,6 @@ func (o *Options) exchange() (x exchange.Options, err error) {
 	if x.Transport == nil {
 		x.Transport = newTransport(x.Timeout, o.Proxy)
 	}
-	x.Transport = strict{x.Transport}
 	maps.Copy(x.Decoders, o.Decoders)
 	return x, nil
 }
@@ -178,20 +177,4 @@ func newTransport(silence time.Duration, via func(*http.Request) (*url.URL, erro
 		TLSHandshakeTimeout: 15 * time.Second, ResponseHeaderTimeout: silence,
 		WriteBufferSize: 64 << 10, // most requests are written at once, and through no buffer of their own
 	}
-}
-
-// strict holds a transport to what http.RoundTripper asks of it.
-type strict struct{ http.RoundTripper }
-
-func (t strict) RoundTrip(r *http.Request) (*http.Response, error) {
-	resp, err := t.RoundTripper.RoundTrip(r)
-	switch {
-	case err != nil:
-		return nil, err
-	case resp == nil:
-		return nil, fmt.Errorf("option Transport (%T) returned neither a response nor an error", t.RoundTripper)
-	case resp.Body == nil:
-		resp.Body = http.NoBody
-	}
-	return resp, nil
 }

@@ -178,13 +178,13 @@ func (a *answer) brokeOff(ctx, watched context.Context, read, record error) *fai
 	return &failure{err: fmt.Errorf("answer broke off: %w: %w", io.ErrUnexpectedEOF, record), again: true}
 }
 
-func (c *caller) unsent(ctx, watched context.Context, err error) *failure {
+func unsent(ctx, watched context.Context, host string, err error) *failure {
 	if f := ended(ctx, watched); f != nil {
 		return f
 	}
 	var u *url.Error
 	if errors.As(err, &u) {
-		err = fmt.Errorf("reach %s: %w", hostOf(u.URL), u.Err)
+		err = fmt.Errorf("reach %s: %w", host, u.Err)
 	}
 	if errors.Is(err, syscall.ECONNREFUSED) {
 		return &failure{
@@ -204,11 +204,4 @@ func hopeless(err error) bool {
 	badAuthority := errors.As(err, new(x509.UnknownAuthorityError))
 	badCertificate := errors.As(err, new(x509.CertificateInvalidError))
 	return badName || badAuthority || badCertificate
-}
-
-func hostOf(raw string) string {
-	if u, err := url.Parse(raw); err == nil && u.Host != "" {
-		return u.Host
-	}
-	return "the server"
 }

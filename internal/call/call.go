@@ -189,7 +189,7 @@ func (c *caller) once(ctx context.Context, p Post, w Wire, sink func(model.Delta
 	}
 	resp, err := noRedirects(c.HTTP).Do(req)
 	if err != nil {
-		return model.Reply{}, c.unsent(ctx, watched, err)
+		return model.Reply{}, unsent(ctx, watched, req.URL.Host, err)
 	}
 	defer resp.Body.Close()
 	a := &answer{c: c, resp: resp, wire: w, body: bufio.NewReaderSize(pulse{resp.Body, timer, idle}, 32<<10)}
