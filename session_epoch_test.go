@@ -503,7 +503,7 @@ func TestLargePasteFits(t *testing.T) {
 	msgs := view(t, s)
 	last := msgs[len(msgs)-1].Text()
 	for _, want := range []string{
-		"why does this fail?\n    main.go:12:", "it worked yesterday", "of a paste left out",
+		"why does this fail?\n    main.go:12:", "it worked yesterday", "lines left out",
 	} {
 		if !strings.Contains(last, want) {
 			t.Errorf("the newest message lacks %q", want)

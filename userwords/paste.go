@@ -182,7 +182,7 @@ func brief(txt string, pastes []span, keep int, rest string) string {
 		if !strings.HasSuffix(head, "\n") {
 			b.WriteByte('\n')
 		}
-		fmt.Fprintf(&b, "[… %s of a paste left out%s …]\n%s", text.Plural(text.LineCount(gone), "line"), rest, tail)
+		fmt.Fprintf(&b, "[… %s left out%s …]\n%s", text.Plural(text.LineCount(gone), "line"), rest, tail)
 		at = p.end
 	}
 	b.WriteString(txt[at:])

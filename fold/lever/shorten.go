@@ -2,19 +2,17 @@ package lever
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/pleat-dev/pleat/fold"
-	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/transcript"
 	"github.com/pleat-dev/pleat/userwords"
 )
 
-// Shorten cuts user messages that take more than their share of the view: of a message that
-// a person typed, of the newest, and of one before the first answer, which has rules such as
-// those of AGENTS.md, the typed words, the beginning and the end stay; of what a program put
-// into another one, the first lines. All of it is under the handle. A system or developer
-// message counts as the latter only if its origin says so: then the system prompt stands
+// Shorten cuts user messages that take more than their share of the view. The typed words, the
+// beginning and the end stay: of a message that a person typed, and of the newest, as much as the
+// share; of what a program put before the first answer, such as the rules of AGENTS.md, half of
+// it; of what it put elsewhere, a quarter. All of it is under the handle. A system or developer
+// message counts as a program's only if its origin says so: then the system prompt stands
 // elsewhere.
 type Shorten struct {
 	Typed    int `json:"typed,omitempty"`    // a text may take target/typed tokens; 0: any number
@@ -39,25 +37,23 @@ func (s Shorten) Pull(ctx context.Context, d *fold.Draft) error {
 		if d.Folds().Overlaps(i, i+1) || m.Role != transcript.RoleUser && !program {
 			continue
 		}
-		share, keep := s.Typed, 1
-		if !m.Typed && i < at.Newest {
-			share = s.Injected
-			if program || i >= at.Opening {
-				keep = firstLines
-			}
+		share, part := s.Typed, 1
+		switch {
+		case m.Typed || i >= at.Newest:
+		case program || i >= at.Opening:
+			share, part = s.Injected, 4
+		default:
+			share, part = s.Injected, 2
 		}
 		if share == 0 {
 			continue
 		}
-		if err := s.message(ctx, d, i, d.Limits.Target/share, d.Limits.Target/share/keep); err != nil {
+		if err := s.message(ctx, d, i, d.Limits.Target/share, d.Limits.Target/share/part); err != nil {
 			return err
 		}
 	}
 	return nil
 }
-
-// firstLines is how small a part of its share stays of what a program put there.
-const firstLines = 4
 
 // message shortens the texts of a message that have more than most tokens to keep tokens.
 func (s Shorten) message(ctx context.Context, d *fold.Draft, i, most, keep int) error {
@@ -75,12 +71,7 @@ func (s Shorten) message(ctx context.Context, d *fold.Draft, i, most, keep int) 
 		if how != "" {
 			how = "; the rest: " + how
 		}
-		if keep < most {
-			head := text.CutText(words, keep*4)
-			words = fmt.Sprintf("%s\n[… %s folded%s …]", head, text.Plural(len(words)-len(head), "byte"), how)
-		} else {
-			words = userwords.Shorten(words, how, func(s string) bool { return d.Count(s) <= keep })
-		}
+		words = userwords.Shorten(words, how, func(s string) bool { return d.Count(s) <= keep })
 		if f := d.FoldBlock(ref, s, "a text that takes too much of the view", words); f != nil {
 			f.Final = true
 		}

@@ -26,7 +26,7 @@ func TestShorten(t *testing.T) {
 	say(t, s, transcript.User("why does this fail?\n"+paste+"it worked yesterday"))
 	all := strings.Join(view(t, s), "\n")
 	has(t, s, "These are the rules of the house.", "Wipe your feet.", "Read all files.",
-		"why does this fail?\n    main.go:12:", "it worked yesterday", "lines of a paste left out; the rest: ")
+		"why does this fail?\n    main.go:12:", "it worked yesterday", "lines left out; the rest: ")
 	if n := s.Snapshot(); n.Tokens > n.Limits.Target || strings.Count(all, "knock") > 300 {
 		t.Errorf("%d tokens, target %d", n.Tokens, n.Limits.Target)
 	}
