@@ -171,7 +171,7 @@ func (f *unfoldFlags) find(
 		all, err = library.Stored(ctx, st, f.Tenant)
 	} else if err == nil { // what it was folded in has handles of its own
 		all, err = library.Parts(ctx, st, one.Key)
-		all = append([]store.SessionInfo{one.Stored()}, all...)
+		all = append([]store.SessionInfo{one.Stored}, all...)
 	}
 	if err != nil {
 		return found, err

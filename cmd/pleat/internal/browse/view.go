@@ -175,26 +175,24 @@ func (v *browseView) find(step int) {
 	if v.sought == "" {
 		return
 	}
+	type row struct{ turn, line *branch }
 	here := v.rows()[v.at]
-	var all []*branch
-	turn := make(map[*branch]*branch)
+	var all []row
 	for _, t := range v.tree.kids {
-		all = append(append(all, t), t.kids...)
+		all = append(all, row{t, t})
 		for _, kid := range t.kids {
-			turn[kid] = t
+			all = append(all, row{t, kid})
 		}
 	}
-	from, sought := slices.Index(all, here), v.place()
+	from, sought := slices.IndexFunc(all, func(r row) bool { return r.line == here }), v.place()
 	at := from
 	for range all {
 		at = (at + step + len(all)) % len(all)
-		x := all[at]
+		turn, x := all[at].turn, all[at].line
 		if !sought.MatchString(x.what + "\n" + x.text) {
 			continue
 		}
-		if t := turn[x]; t != nil {
-			t.open = true
-		}
+		turn.open = turn.open || turn != x
 		v.at = slices.Index(v.rows(), x)
 		switch {
 		case at == from:

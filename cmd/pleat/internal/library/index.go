@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/textindex"
@@ -18,21 +19,23 @@ import (
 	"github.com/pleat-dev/pleat/recall"
 )
 
-// searchIndex answers from the index what it can, after it has got what is new in the sessions. A damaged
-// index is made again.
-func (l *Library) searchIndex(ctx context.Context, list []Info, any bool, r recall.SearchRequest) (out Results, err error) {
+// searchIndex answers from the index in a file, or from one that it makes for this search alone, what it can, after
+// that has got what is new in the sessions. A damaged index is made again.
+func (l *Library) searchIndex(
+	ctx context.Context, file string, list []Info, any bool, r recall.SearchRequest,
+) (out Results, err error) {
 	for again := true; ; again = false {
-		x, err := textindex.Open(ctx, l.o.Index)
+		x, err := textindex.Open(ctx, file)
 		if err == nil {
 			s := &indexSearch{l: l, x: x, list: list, r: r}
 			err = s.run(ctx, any)
 			out = s.out
 			x.Close()
 		}
-		if !again || !textindex.IsDamaged(err) || textindex.Remove(l.o.Index) != nil {
+		if !again || !textindex.IsDamaged(err) || textindex.Remove(file) != nil {
 			return out, err
 		}
-		l.o.Logger.Warn("the search index was damaged; it is made again", "file", l.o.Index)
+		l.o.Logger.Warn("the search index was damaged; it is made again", "file", file)
 	}
 }
 
@@ -105,7 +108,7 @@ func (s *indexSearch) bring(ctx context.Context) (read int, err error) {
 
 // dropGone takes sessions that are gone out of the index.
 func (l *Library) dropGone(ctx context.Context, x *textindex.Index, stamps map[string]string) error {
-	if l.o.Tenant != "" { // those of others are not listed
+	if l.o.Tenant != "" || len(stamps) == 0 { // those of other tenants are not listed
 		return nil
 	}
 	all, err := l.all(ctx, "")
@@ -246,7 +249,7 @@ func (s *indexSearch) place(
 		var now page
 		for _, c := range list {
 			b := &finder.Block{Text: c.Text}
-			if low := words.lower(c.Text); words.in(low) > 0 {
+			if low := strings.ToLower(c.Text); words.in(low) > 0 {
 				if b, err = c.Block(); err != nil {
 					return place{}, err
 				}

@@ -154,7 +154,7 @@ type Info struct {
 	Entries uint64 `json:"-"` // in the store
 
 	Of     string            `json:"-"` // the ID of the session that [Library.Copies] has this for
-	stored store.SessionInfo // what the store has of a file's session
+	Stored store.SessionInfo `json:"-"` // what the store says of it, also where it is a file's
 	Budget fold.Budget       `json:"-"` // that a stored session was made with; zero: not known
 	Head   fold.Parts        `json:"-"` // of its first requests
 	ratio  float64           // see [MarkMade]; 0: the model's

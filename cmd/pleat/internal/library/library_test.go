@@ -474,25 +474,6 @@ func TestLinksOut(t *testing.T) {
 	}
 }
 
-func TestOpenCode(t *testing.T) {
-	h := newHome(t, ".local/share/opencode/storage")
-	const top = ".local/share/opencode/storage/"
-	h.put(top+"message/ses_1/msg_1.json", `{"id":"msg_1","role":"user","time":{"created":1}}`, day)
-	h.put(top+"part/msg_1/prt_1.json", `{"type":"text","text":"Find the leak."}`, day)
-	h.put(top+"message/ses_1/msg_2.json", `{"id":"msg_2","role":"assistant","modelID":"m","time":{"created":2}}`, day)
-	h.put(top+"part/msg_2/prt_2.json", `{"type":"text","text":"It is in the pool."}`, day)
-	h.put(top+"part/msg_2/prt_3.json", `{"type":"te`, day) // being written
-	file := h.put(top+"session/global/ses_1.json", `{"id":"ses_1","title":"A leak","directory":"/home/dev/shop"}`, day)
-	id := h.find(file)
-	if got := h.texts(id); len(got) != 2 || got[1] != "It is in the pool." {
-		t.Errorf("%q", got)
-	}
-	if s, err := h.Find(t.Context(), "ses_1"); err != nil || s.Title != "A leak" || s.Project != "/home/dev/shop" ||
-		s.Agent != string(sessionlog.OpenCode) {
-		t.Errorf("%+v, %v", s, err)
-	}
-}
-
 // opencode left its files where they were when it began a database: a session that both have is the database's.
 func TestOpenCodeDatabase(t *testing.T) {
 	const top = ".local/share/opencode/storage/"

@@ -28,10 +28,8 @@ const (
 
 // look is what a look into a session saw, and what the session was then.
 type look struct {
-	size     int64
-	entries  uint64
-	modified time.Time
-	depth    depth
+	stamp string // see [Info.stamp]
+	depth depth
 	Info
 	spent []Spent
 }
@@ -69,15 +67,14 @@ func (l *Library) looked(s *Info, d depth) (look, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	last, ok := l.looks[s.ID]
-	return last, ok && last.depth >= d && last.size == s.Bytes && last.entries == s.Entries &&
-		last.modified.Equal(s.Modified)
+	return last, ok && last.depth >= d && last.stamp == s.stamp()
 }
 
-// keep remembers what a look saw of a session that was as it is in before.
-func (l *Library) keep(before, s Info, d depth, spent []Spent) {
+// keep remembers what a look saw of a session that had this stamp.
+func (l *Library) keep(stamp string, s Info, d depth, spent []Spent) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.looks[s.ID] = look{before.Bytes, before.Entries, before.Modified, d, s, spent}
+	l.looks[s.ID] = look{stamp, d, s, spent}
 }
 
 // Counted tells how many tokens a session was found to have, for lists.
@@ -105,7 +102,7 @@ func (l *Library) lookFile(s *Info, m mark, d depth) []Spent {
 		}
 		return last.spent
 	}
-	before, spent := *s, []Spent(nil)
+	stamp, spent := s.stamp(), []Spent(nil)
 	if m.is(f) && (d == glance || m.Counted && d == tokensToo) {
 		m.tell(s)
 	} else {
@@ -115,7 +112,7 @@ func (l *Library) lookFile(s *Info, m mark, d depth) []Spent {
 			return nil
 		}
 	}
-	l.keep(before, *s, d, spent)
+	l.keep(stamp, *s, d, spent)
 	return spent
 }
 
@@ -233,7 +230,7 @@ func (l *Library) lookStored(ctx context.Context, s *Info) []Spent {
 		*s = last.Info
 		return last.spent
 	}
-	before, spent := *s, []Spent(nil)
+	stamp, spent := s.stamp(), []Spent(nil)
 	var failed error // not remembered: it may be gone next time
 	s.Title, failed = Begins(ctx, l.o.Store, s.Key)
 	kinds := []store.EntryKind{store.EntrySession, store.EntryMessage, store.EntryUsage, store.EntryPrefix}
@@ -276,7 +273,7 @@ func (l *Library) lookStored(ctx context.Context, s *Info) []Spent {
 		s.Tokens += s.Head.System + s.Head.Tools
 	}
 	if failed == nil {
-		l.keep(before, *s, tokensToo, spent)
+		l.keep(stamp, *s, tokensToo, spent)
 	}
 	return spent
 }

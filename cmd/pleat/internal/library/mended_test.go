@@ -276,15 +276,16 @@ func TestOpenCodeChanges(t *testing.T) {
 	say("1", "user", "Find the leak.", day)
 	say("2", "assistant", "It is in the pool.", day)
 	h.must(os.MkdirAll(filepath.Join(h.dir, top, "part/msg_2/prt_9.json"), 0o700)) // no file
+	h.put(top+"part/msg_2/prt_8.json", `{"type":"te`, day)                         // being written
 	id := h.find(
 		h.put(top+"session/global/ses_1.json", `{"id":"ses_1","title":"A leak","directory":"/home/dev/shop"}`, day),
 	)
 	check := func(what string, modified time.Time, want ...string) {
 		t.Helper()
-		for range 2 {
-			s, err := h.Find(t.Context(), id)
+		for _, name := range []string{id, "ses_1"} {
+			s, err := h.Find(t.Context(), name)
 			h.must(err)
-			if s.Title != "A leak" || s.Project != "/home/dev/shop" || s.Bytes < 200 || !s.Modified.Equal(modified) {
+			if s.Agent != "opencode" || s.Title != "A leak" || s.Project != "/home/dev/shop" || s.Bytes < 200 || !s.Modified.Equal(modified) {
 				t.Errorf("%s: listed as %+v", what, s)
 			}
 			if got := strings.Join(h.texts(id), "|"); got != strings.Join(want, "|") {

@@ -148,7 +148,7 @@ func (l *Library) copied(ctx context.Context, c Info) (Info, error) {
 	of, ok, err := l.listed(ctx, l.storedID(key))
 	if ok && of.Key != c.Key { // else the copy stands for a session that is gone
 		if of, err = l.about(ctx, of); err == nil {
-			return l.copyOf(ctx, of, c.stored), nil
+			return l.copyOf(ctx, of, c.Stored), nil
 		}
 	}
 	if err != nil {
@@ -164,7 +164,7 @@ func (l *Library) copied(ctx context.Context, c Info) (Info, error) {
 func (l *Library) FindStored(ctx context.Context, name string) (Info, error) {
 	if name == Last {
 		info, err := l.Newest(ctx, Info.isStored)
-		return storedInfo(l.storedID(info.stored.Key), info.stored), err
+		return storedInfo(l.storedID(info.Stored.Key), info.Stored), err
 	}
 	list, err := Stored(ctx, l.o.Store, l.o.Tenant)
 	if err != nil {

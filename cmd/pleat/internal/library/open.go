@@ -56,23 +56,23 @@ type counting struct {
 	rule  model.TokenRule
 }
 
-// Reader opens a session to look at it: its tokens are counted as o.Model does, and nothing is written.
+// Reader opens a session to look at it: its tokens are counted as o.Model does.
 func (l *Library) Reader(ctx context.Context, key store.SessionKey, o pleat.Options) (*pleat.Session, error) {
 	o.Tokens = l.Counter(o.Model)
-	return l.openAs(ctx, reading(l.o.Store), key, counting{o.Model.ID, o.Model.Tokenizer}, &o)
+	return l.openAs(ctx, key, counting{o.Model.ID, o.Model.Tokenizer}, &o)
 }
 
 // session is a session whose tokens are estimated.
 func (l *Library) session(ctx context.Context, key store.SessionKey) (*pleat.Session, error) {
 	o := Roughly()
 	o.Policy, o.Recall = policy.None(), pleat.UnfoldCall // nothing is spilled
-	return l.openAs(ctx, l.o.Store, key, counting{}, o)
+	return l.openAs(ctx, key, counting{}, o)
 }
 
 // openAs is a session that is open, as it is now in the store, or else it is opened. It is then the newest of those
 // that stay open.
 func (l *Library) openAs(
-	ctx context.Context, st store.Store, key store.SessionKey, as counting, o *pleat.Options,
+	ctx context.Context, key store.SessionKey, as counting, o *pleat.Options,
 ) (*pleat.Session, error) {
 	is := func(o opened) bool { return o.Key() == key && o.as == as }
 	l.mu.Lock()
@@ -87,7 +87,7 @@ func (l *Library) openAs(
 		err = s.Refresh(ctx)
 	} else {
 		o.Memory, s.as = openMemory, as
-		s.Session, err = pleat.OpenSession(ctx, st, key, o)
+		s.Session, err = pleat.OpenSession(ctx, l.o.Store, key, o)
 	}
 	if err != nil {
 		return s.Session, err
@@ -112,25 +112,6 @@ func (l *Library) Counter(m model.Model) *tokens.Tokenizer {
 		l.counters[as] = t
 	}
 	return t
-}
-
-// readOnly is a store that nothing can be written to.
-type readOnly struct{ store.Store }
-
-// Append implements [store.Store].
-func (readOnly) Append(context.Context, store.SessionKey, uint64, ...store.Entry) (uint64, error) {
-	return 0, store.ErrReadOnly
-}
-
-// reading returns the store for reading and, if it can do that, searching.
-func reading(st store.Store) store.Store {
-	if engine, ok := st.(store.Searcher); ok {
-		return struct {
-			readOnly
-			store.Searcher
-		}{readOnly{st}, engine}
-	}
-	return readOnly{st}
 }
 
 // Bring gives the store what is new in the file of a session that was listed or found, if it

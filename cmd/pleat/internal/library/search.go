@@ -1,12 +1,10 @@
 package library
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strings"
@@ -48,15 +46,14 @@ func (l *Library) Search(ctx context.Context, f Filter, r recall.SearchRequest) 
 		most = r.Hits
 		r.Hits++ // tells whether there are more
 	}
-	scan := l.o.Index == ""
-	if !scan {
-		out, err = l.searchIndex(ctx, p.Sessions, f.Any, r)
-		if scan = err != nil && ctx.Err() == nil; scan {
-			l.o.Logger.Warn("there is no search index: every session is read", "error", err)
-		}
-	}
-	if scan {
+	if l.o.Index == "" && l.o.Home == "" { // a store alone knows which of its sessions have the words
 		out, err = l.searchEach(ctx, p.Sessions, r)
+	} else {
+		out, err = l.searchIndex(ctx, l.o.Index, p.Sessions, f.Any, r)
+	}
+	if err != nil && ctx.Err() == nil && l.o.Index != "" {
+		l.o.Logger.Warn("there is no search index: every session is read", "error", err)
+		out, err = l.searchIndex(ctx, "", p.Sessions, f.Any, r)
 	}
 	guesses := func(q string) bool { return query.Read(q).Guesses() }
 	if err == nil && len(out.Found) == 0 && !r.Strict && slices.ContainsFunc(r.Queries, guesses) {
@@ -67,7 +64,7 @@ func (l *Library) Search(ctx context.Context, f Filter, r recall.SearchRequest) 
 	return out, err
 }
 
-// searchEach searches the sessions one after the other.
+// searchEach searches sessions of the store one after the other.
 func (l *Library) searchEach(ctx context.Context, list []Info, r recall.SearchRequest) (out Results, err error) {
 	for i, info := range list {
 		if l.o.Progress != nil {
@@ -158,9 +155,6 @@ func (f *Found) fit(words Words) (best int) {
 
 // queriesIn are those of the queries that a session may have something for. Most sessions need not be opened.
 func (l *Library) queriesIn(ctx context.Context, info Info, queries []string) (have []string, err error) {
-	if info.File != "" {
-		return l.queriesInFile(info, queries)
-	}
 	st, ok := l.o.Store.(store.Searcher)
 	if !ok {
 		return queries, nil
@@ -176,26 +170,6 @@ func (l *Library) queriesIn(ctx context.Context, info Info, queries []string) (h
 		}
 	}
 	return have, nil
-}
-
-func (l *Library) queriesInFile(info Info, queries []string) (have []string, err error) {
-	f, ok := l.fileNow(info.ID)
-	if !ok {
-		return nil, store.ErrNotFound
-	}
-	in, err := f.open(false)
-	if err != nil {
-		return nil, err
-	}
-	defer in.Close()
-	data, err := io.ReadAll(in)
-	data = bytes.ToLower(data)
-	for _, q := range queries {
-		if len(data) == 0 || WordsOf(q).MayBeIn(data) { // why it is empty, the session says
-			have = append(have, q)
-		}
-	}
-	return have, err
 }
 
 // searchIn searches one of several sessions. What fails is one of the problems, and of the results once.

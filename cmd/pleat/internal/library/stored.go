@@ -203,15 +203,12 @@ func ParentOf(session string) string {
 
 func storedInfo(id string, s store.SessionInfo) Info {
 	return Info{
-		ID: id, Parent: ParentOf(id), Name: id, Key: s.Key, stored: s, Modified: s.Last, Used: s.Last,
+		ID: id, Parent: ParentOf(id), Name: id, Key: s.Key, Stored: s, Modified: s.Last, Used: s.Last,
 		Bytes: s.BodyBytes, Tokens: int(s.BodyBytes / 4), Entries: s.Entries,
 	}
 }
 
-// Stored is what the store says of a session that it has.
-func (i Info) Stored() store.SessionInfo { return i.stored }
-
-func (i Info) isStored() bool { return i.stored.Key != store.SessionKey{} }
+func (i Info) isStored() bool { return i.Stored.Key != store.SessionKey{} }
 
 // isBeside tells what is no session from what is: a proxy's bill, and forks for handoffs.
 func isBeside(key store.SessionKey) bool {
@@ -227,7 +224,7 @@ func (l *Library) withStored(ctx context.Context, list []Info, files map[string]
 		of := s.Key
 		of.Session = NameOf(of)
 		if i, ok := files[of.Session]; ok {
-			list[i].stored = s
+			list[i].Stored = s
 			continue
 		}
 		info := storedInfo(l.storedID(of), s)

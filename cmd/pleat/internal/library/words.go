@@ -1,10 +1,8 @@
 package library
 
 import (
-	"bytes"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/pleat-dev/pleat/internal/query"
 	"github.com/pleat-dev/pleat/recall"
@@ -35,7 +33,7 @@ func WordsOf(q string) (words Words) {
 // it has them next to each other.
 func (w Words) Fit(hits ...recall.SearchHit) (best int) {
 	for _, h := range hits {
-		best = max(best, w.fit(w.lower(shownText(h)), best))
+		best = max(best, w.fit(strings.ToLower(shownText(h)), best))
 	}
 	return best
 }
@@ -62,23 +60,6 @@ func (w Words) fit(text string, other int) (best int) {
 	return best + w.unit()*has
 }
 
-// lower is a text in lower case, as far as the words can tell: ASCII alone is much faster.
-func (w Words) lower(text string) string {
-	isWide := func(form string) bool {
-		return strings.ContainsFunc(form, func(r rune) bool { return r >= utf8.RuneSelf })
-	}
-	if slices.ContainsFunc(slices.Concat(w...), isWide) {
-		return strings.ToLower(text)
-	}
-	low := []byte(text)
-	for i, c := range low {
-		if 'A' <= c && c <= 'Z' {
-			low[i] = c + 'a' - 'A'
-		}
-	}
-	return string(low)
-}
-
 // best is how well the best window of a text in lower case fits, if that is better than another.
 func (w Words) best(text string, other int) (best int) {
 	if w.unit()*(w.in(text)+1) <= other {
@@ -97,7 +78,7 @@ func (w Words) unit() int { return 2 * (len(w) + 1) }
 func (w Words) all(fit int) bool { return fit >= w.unit()*len(w) }
 
 // Has is how many of the words the shown lines of a hit have.
-func (w Words) Has(h recall.SearchHit) int { return w.in(w.lower(shownText(h))) }
+func (w Words) Has(h recall.SearchHit) int { return w.in(strings.ToLower(shownText(h))) }
 
 func shownText(h recall.SearchHit) string {
 	var shown strings.Builder
@@ -115,13 +96,4 @@ func (w Words) in(text string) (n int) {
 		}
 	}
 	return n
-}
-
-// MayBeIn reports whether JSON in lower case may have one of the words: it may escape those that are
-// not ASCII. If there are none, it may be what is looked for.
-func (w Words) MayBeIn(data []byte) bool {
-	escaped := func(r rune) bool { return r >= utf8.RuneSelf }
-	return len(w) == 0 || slices.ContainsFunc(slices.Concat(w...), func(form string) bool {
-		return strings.ContainsFunc(form, escaped) || bytes.Contains(data, []byte(form))
-	})
 }

@@ -45,15 +45,6 @@ func TestWordsOf(t *testing.T) {
 			t.Errorf("%s: %q", query, got)
 		}
 	}
-	words := library.WordsOf("zebra größen limits")
-	for data, want := range map[string]bool{`{"text":"a limit"}`: true, `{}`: true} { // a word may be escaped
-		if words.MayBeIn([]byte(data)) != want {
-			t.Errorf("%s: %t", data, !want)
-		}
-	}
-	if words := library.WordsOf("zebra limits"); words.MayBeIn([]byte("neither")) || !words.MayBeIn([]byte("a limit")) {
-		t.Error("one word does")
-	}
 }
 
 // What a message holds moves no cursor.

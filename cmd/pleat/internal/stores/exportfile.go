@@ -265,7 +265,7 @@ func ToExport(
 ) (list []store.SessionInfo, left []Problem, err error) {
 	if name != "" {
 		info, err := Find(ctx, p, st, f, name)
-		return []store.SessionInfo{info.Stored()}, nil, err
+		return []store.SessionInfo{info.Stored}, nil, err
 	}
 	all, err := library.Stored(ctx, st, f.Tenant)
 	for _, info := range slices.Backward(all) {

@@ -44,7 +44,8 @@ const pageBits = 20
 // Index is an index in a file. Several processes may use it at once.
 type Index struct{ db *sql.DB }
 
-// Open opens the index in a file and makes it if there is none, so that only its owner can read it.
+// Open opens the index in a file and makes it if there is none, so that only its owner can read it. Without a file
+// it is in memory until it is closed.
 func Open(ctx context.Context, path string) (*Index, error) {
 	x, err := open(ctx, path)
 	if errors.Is(err, errVersion) {
@@ -61,6 +62,32 @@ func Open(ctx context.Context, path string) (*Index, error) {
 var errVersion = errors.New("the index is of another version")
 
 func open(ctx context.Context, path string) (*Index, error) {
+	where, err := place(path)
+	if err != nil {
+		return nil, err
+	}
+	where.RawQuery = url.Values{"_txlock": {"immediate"}, "_pragma": {
+		"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(NORMAL)", "secure_delete(1)", "trusted_schema(0)",
+	}}.Encode()
+	db, err := sql.Open("sqlite", where.String())
+	if err != nil {
+		return nil, err
+	}
+	if path == "" { // each connection has a memory of its own
+		db.SetMaxOpenConns(1)
+	}
+	x := &Index{db}
+	if err := x.prepare(ctx); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return x, nil
+}
+
+// place is where the index is. A file is made if it is not there.
+func place(path string) (where *url.URL, err error) {
+	if path == "" {
+		return &url.URL{Scheme: "file", Opaque: ":memory:"}, nil
+	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, err
 	}
@@ -77,43 +104,23 @@ func open(ctx context.Context, path string) (*Index, error) {
 	if path = filepath.ToSlash(path); !strings.HasPrefix(path, "/") {
 		path = "/" + path // a drive letter
 	}
-	query := url.Values{"_txlock": {"immediate"}, "_pragma": {
-		"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(NORMAL)", "secure_delete(1)", "trusted_schema(0)",
-	}}
-	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Path: path, RawQuery: query.Encode()}).String())
-	if err != nil {
-		return nil, err
-	}
-	x := &Index{db}
-	if err := x.prepare(ctx); err != nil {
-		return nil, errors.Join(err, db.Close())
-	}
-	return x, nil
+	return &url.URL{Scheme: "file", Path: path}, nil
 }
 
 // prepare makes the tables of a new file.
 func (x *Index) prepare(ctx context.Context) error {
-	is := func(q interface {
-		QueryRowContext(context.Context, string, ...any) *sql.Row
-	},
-	) (v int, err error) {
-		err = q.QueryRowContext(ctx, "PRAGMA user_version").Scan(&v)
-		return v, err
-	}
-	v, err := is(x.db)
-	if err == nil && v == 0 {
-		err = x.update(ctx, func(tx *sql.Tx) error { // another process may be faster
-			if v, err = is(tx); err == nil && v == 0 {
-				v = version
-				_, err = tx.ExecContext(ctx, fmt.Sprintf("%s PRAGMA user_version = %d", schema, version))
-			}
-			return err
-		})
-	}
-	if err == nil && v != version {
-		err = errVersion
-	}
-	return err
+	return x.update(ctx, func(tx *sql.Tx) error {
+		var v int
+		err := tx.QueryRowContext(ctx, "PRAGMA user_version").Scan(&v)
+		if err == nil && v == 0 {
+			v = version
+			_, err = tx.ExecContext(ctx, fmt.Sprintf("%s PRAGMA user_version = %d", schema, version))
+		}
+		if err == nil && v != version {
+			err = errVersion
+		}
+		return err
+	})
 }
 
 // Close closes the index.
