@@ -132,8 +132,10 @@ func (l *Ledger) Result(ref transcript.BlockRef, id string, f toolcall.ResultFac
 	} else if e.Left != "" && !strings.Contains(f.ErrorLine, "cd: ") {
 		l.moved(l.from(e.Left))
 	}
-	e.Paths = mergeTouched(e.Paths, f.Touched)
-	e.Touched = nil
+	if f.Replaced {
+		e.Paths = slices.Clone(e.Paths)
+		e.Paths[0].Change = toolcall.CallEdit
+	}
 	l.supersede(i)
 	if e.Outcome == toolcall.Running && e.Task == "" {
 		if l.tasks == nil {
@@ -221,23 +223,4 @@ func (l *Ledger) Waiting(id string) int {
 		i--
 	}
 	return waiting[i] + 1
-}
-
-// mergeTouched puts what the result says about paths over what the call said.
-func mergeTouched(paths, touched []toolcall.PathChange) []toolcall.PathChange {
-	if len(touched) == 0 {
-		return paths
-	}
-	paths = slices.Clone(paths)
-	for _, t := range touched {
-		i := slices.IndexFunc(paths, func(p toolcall.PathChange) bool {
-			return p.Path == t.Path || p.Changes() && toolcall.SameFile(p.Path, t.Path)
-		})
-		if i >= 0 {
-			paths[i].Change = t.Change // the call's spelling stays
-		} else {
-			paths = append(paths, t)
-		}
-	}
-	return paths
 }

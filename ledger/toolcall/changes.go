@@ -2,6 +2,7 @@ package toolcall
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -85,6 +86,9 @@ const maxPatchFiles = 4096
 
 // patchPaths returns what a patch changes.
 func patchPaths(patch string) []PathChange {
+	if !strings.Contains(patch, "*** ") {
+		return diffPaths(patch)
+	}
 	var out []PathChange
 	for _, e := range patchEdits(patch) {
 		if len(out) >= maxPatchFiles {
@@ -101,13 +105,28 @@ func patchPaths(patch string) []PathChange {
 // patchChanges are what a patch does to a file that it does not edit.
 var patchChanges = map[EditKind]CallKind{EditWrite: CallCreate, EditDelete: CallDelete, EditMove: CallCreate}
 
+// diffFile begins a file in a unified diff. A removed "-- " and an added "++ " can look like that, but
+// no hunk follows them.
+var diffFile = regexp.MustCompile(`(?m)^--- (.*)\n\+\+\+ (.*)\n@@`)
+
+// diffPaths returns what a unified diff changes.
+func diffPaths(diff string) (out []PathChange) {
+	for _, m := range diffFile.FindAllStringSubmatch(diff, maxPatchFiles) {
+		c := PathChange{Path: diffPath(m[2]), Change: CallEdit}
+		if old := diffPath(m[1]); old == "/dev/null" {
+			c.Change = CallCreate
+		} else if c.Path == "/dev/null" {
+			c = PathChange{Path: old, Change: CallDelete}
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
 func diffPath(s string) string {
 	s, _, _ = strings.Cut(s, "\t")
 	s = strings.TrimSpace(s)
-	if strings.HasPrefix(s, "a/") || strings.HasPrefix(s, "b/") {
-		s = s[2:]
-	}
-	return s
+	return strings.TrimPrefix(strings.TrimPrefix(s, "a/"), "b/")
 }
 
 // patchGist shows on one line what a patch touches.

@@ -210,12 +210,8 @@ func quotedDoc(c *shell.Command) bool {
 //	*** Move to: path
 //	*** Delete File: path
 //
-// or, where there is none of that, a unified diff. Lines of content begin with a space, a
-// plus or a minus, so they are never taken for headers.
+// Lines of content begin with a space, a plus or a minus, so they are never taken for headers.
 func patchEdits(patch string) []Edit {
-	if !strings.Contains(patch, "*** ") {
-		return diffEdits(patch)
-	}
 	var out []Edit
 	var cur *Edit
 	for line := range strings.Lines(patch) {
@@ -280,43 +276,4 @@ func (e *Edit) hunkLine(line string) {
 	case line[0] == ' ':
 		h.Old, h.New = append(h.Old, line[1:]), append(h.New, line[1:])
 	}
-}
-
-// diffEdits reads a unified diff.
-func diffEdits(patch string) []Edit {
-	var out []Edit
-	lines := strings.Split(strings.TrimSuffix(patch, "\n"), "\n")
-	for i := 0; i < len(lines); i++ {
-		line := strings.TrimRight(lines[i], "\r")
-		if isDiffHeader(lines[i:], len(out) == 0) {
-			old, now := diffPath(line[4:]), strings.TrimRight(lines[i+1], "\r")
-			e := Edit{Kind: EditPatch, Path: diffPath(now[4:])}
-			switch {
-			case e.Path == "/dev/null":
-				e = Edit{Kind: EditDelete, Path: old}
-			case old == "/dev/null":
-				e.Kind = EditWrite
-			}
-			out = append(out, e)
-			i++
-			continue
-		}
-		if n := len(out); n > 0 && !strings.HasPrefix(line, `\ No newline`) {
-			if strings.HasPrefix(line, "@@") {
-				line = "@@" // the numbers are often wrong, and what follows them is no line of it
-				out[n-1].Hunks = append(out[n-1].Hunks, Hunk{})
-			}
-			if !text.HasAnyPrefix(line, "@@", "diff ", "index ") {
-				out[n-1].hunkLine(line)
-			}
-		}
-	}
-	return withNewFiles(out)
-}
-
-// isDiffHeader reports whether lines begin with the names of a file. After the first file,
-// they may be a removed "-- " and an added "++ " instead, which no hunk comes after.
-func isDiffHeader(lines []string, first bool) bool {
-	return len(lines) > 1 && strings.HasPrefix(lines[0], "--- ") && strings.HasPrefix(lines[1], "+++ ") &&
-		(first || len(lines) > 2 && strings.HasPrefix(lines[2], "@@"))
 }

@@ -35,18 +35,13 @@ func TestScriptEdits(t *testing.T) {
 	}
 }
 
-func TestDiffEdits(t *testing.T) {
+func TestDiffPaths(t *testing.T) {
 	const patch = "--- a/x.sql\n+++ b/x.sql\n@@ -1,3 +1,3 @@\n a\n--- old remark\n+b\n@@ -9,2 +9,2 @@\n--- from\n+++ to\n c\n" +
 		"--- a/y.sql\t2026\r\n+++ b/y.sql\r\n@@ -1 +1 @@\n-d\n+e\n--- a/z.sql\n+++ /dev/null\n@@ -1 +0,0 @@\n-f\n"
-	want := []Edit{
-		{Kind: EditPatch, Path: "x.sql", Hunks: []Hunk{
-			{Old: []string{"a", "-- old remark"}, New: []string{"a", "b"}},
-			{Old: []string{"-- from", "c"}, New: []string{"++ to", "c"}},
-		}},
-		{Kind: EditPatch, Path: "y.sql", Hunks: []Hunk{{Old: []string{"d"}, New: []string{"e"}}}},
-		{Kind: EditDelete, Path: "z.sql", Hunks: []Hunk{{Old: []string{"f"}}}},
+	want := []PathChange{
+		{Path: "x.sql", Change: CallEdit}, {Path: "y.sql", Change: CallEdit}, {Path: "z.sql", Change: CallDelete},
 	}
-	if got := diffEdits(patch); !reflect.DeepEqual(got, want) {
+	if got := patchPaths(patch); !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
 }

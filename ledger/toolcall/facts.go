@@ -161,7 +161,6 @@ func (f CallFacts) own() CallFacts {
 // own returns the facts in memory of their own.
 func (f ResultFacts) own() ResultFacts {
 	clone(&f.ErrorLine, &f.Cwd, &f.Started)
-	f.Touched = ownPaths(f.Touched)
 	return f
 }
 
@@ -194,8 +193,6 @@ type ResultFacts struct {
 	Started string `json:"started,omitempty"`
 	// Cwd is where the agent put its shell back to.
 	Cwd string `json:"cwd,omitempty"`
-
-	// Touched holds paths of which the result says more than the call, such as that a file
-	// was overwritten and not created.
-	Touched []PathChange `json:"touched,omitempty"`
+	// Replaced: the file that the call wrote was there before.
+	Replaced bool `json:"-"`
 }

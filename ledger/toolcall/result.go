@@ -7,7 +7,6 @@ import (
 
 	"github.com/pleat-dev/pleat/internal/annotate"
 	"github.com/pleat-dev/pleat/internal/client"
-	"github.com/pleat-dev/pleat/internal/shell"
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -62,7 +61,7 @@ func DescribeResult(call CallFacts, r transcript.ToolResult) ResultFacts {
 			f.ErrorLine = "says that the user rejected it" // clients do, at length
 		}
 	} else {
-		f.Touched = touched(call, head)
+		f.Replaced = replaced(call, head)
 		f.Unchanged = call.Kind == CallRead && saysUnchanged(txt)
 	}
 	return f.own()
@@ -271,39 +270,9 @@ func isPlace(line string) bool {
 	return digits > 0 && digits < len(rest) && rest[digits] == ':' && strings.Contains(rest[digits:], " ")
 }
 
-// touched reads what a result says about the files it changed.
-func touched(call CallFacts, head string) []PathChange {
-	if call.Kind != CallCreate && call.Kind != CallEdit && call.Kind != CallDelete {
-		return nil
-	}
-	if isPatchEnvelope(head) {
-		head = strings.ReplaceAll(head, `\n`, "\n")
-	}
-	if _, list, ok := strings.Cut(head, "Updated the following files:\n"); ok {
-		return listedFiles(list)
-	}
-	if call.Kind == CallCreate && len(call.Paths) == 1 && call.Command == "" {
-		says := head[:min(len(head), 512)]
-		replaced := text.ContainsAny(says, "has been updated", "Successfully overwrote", "overwritten",
-			"Successfully modified")
-		if replaced {
-			return []PathChange{{Path: call.Paths[0].Path, Change: CallEdit}}
-		}
-	}
-	return nil
-}
-
-// listedFiles reads lines of the form "M path".
-func listedFiles(list string) []PathChange {
-	kinds := map[string]CallKind{"A": CallCreate, "M": CallEdit, "D": CallDelete}
-	var out []PathChange
-	for line := range strings.Lines(list) {
-		mark, file, ok := strings.Cut(strings.TrimSpace(line), " ")
-		kind, known := kinds[mark]
-		if !ok || !known || len(out) == shell.MaxCommands {
-			break
-		}
-		out = append(out, PathChange{Path: file, Change: kind})
-	}
-	return out
+// replaced reports whether a result says that the file which the call wrote was there before.
+func replaced(call CallFacts, head string) bool {
+	return call.Kind == CallCreate && len(call.Paths) == 1 && call.Command == "" &&
+		text.ContainsAny(head[:min(len(head), 512)], "has been updated", "Successfully overwrote", "overwritten",
+			"Successfully modified", "files:\nM ")
 }
