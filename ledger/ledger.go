@@ -25,7 +25,6 @@ import (
 // is never superseded.
 type Ledger struct {
 	Entries []Entry          // in the order of the calls; for reading only
-	base    int              // Seq of the first entry, less 1
 	open    map[string][]int // unanswered calls by id, oldest first, as indexes
 	paths   PathTable
 	dirs    []string             // where the shell was, newest last
@@ -67,17 +66,11 @@ func (l *Ledger) Add(at int, m transcript.Message) {
 // Len is the number of calls.
 func (l *Ledger) Len() int { return len(l.Entries) }
 
-// Entry returns the call with that number: 1 to Len, or in a part made by
-// [Ledger.Between] one of the numbers in it.
-func (l *Ledger) Entry(seq int) Entry { return l.Entries[seq-1-l.base] }
+// Entry returns the call with that number, 1 to Len.
+func (l *Ledger) Entry(seq int) Entry { return l.Entries[seq-1] }
 
-// Between returns the part of the ledger whose calls are in messages start ≤ i < end.
-// The entries keep their numbers. Nothing can be added to the part.
-func (l *Ledger) Between(start, end int) *Ledger {
-	from, to := l.firstIn(start), l.firstIn(end)
-	to = max(from, to)
-	return &Ledger{Entries: l.Entries[from:to:to], base: l.base + from}
-}
+// Between counts the calls in messages start ≤ i < end.
+func (l *Ledger) Between(start, end int) int { return max(l.firstIn(end)-l.firstIn(start), 0) }
 
 // Recently returns the number of the first of the newest [Recent] calls before a message.
 func (l *Ledger) Recently(message int) int { return max(l.firstIn(message)-Recent, 0) + 1 }

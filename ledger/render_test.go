@@ -274,9 +274,8 @@ func TestLedgerSelect(t *testing.T) {
 			}
 		})
 	}
-	part := l.Between(2, 6)
-	if part.Len() != 2 || part.Entry(2).Seq != 2 {
-		t.Errorf("between: %d entries, first %d", part.Len(), part.Entry(2).Seq)
+	if n := l.Between(2, 6); n != 2 {
+		t.Errorf("between: %d entries", n)
 	}
 	want := ledger.Counts{
 		Calls: 3, Superseded: 2, Bytes: 11,

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"sort"
 	"sync"
 	"time"
 
@@ -31,7 +32,7 @@ type memSession struct {
 	entries []Entry
 	bodies  map[transcript.Hash][]byte
 	newest  uint64 // value of appends at the newest entry
-	index   *memIndex
+	texts   []memText
 }
 
 type (
@@ -99,7 +100,7 @@ func (m *Memory) Append(ctx context.Context, key SessionKey, last uint64, entrie
 		return head, nil
 	}
 	if s == nil {
-		s = &memSession{bodies: make(map[transcript.Hash][]byte), index: &memIndex{postings: make(map[string][]posting)}}
+		s = &memSession{bodies: make(map[transcript.Hash][]byte)}
 		m.sessions[key] = s
 	}
 	for _, e := range prepared {
@@ -121,7 +122,7 @@ func (m *Memory) add(s *memSession, key SessionKey, e Entry) {
 		m.labels[at] = append(m.labels[at], memPlace{s, key, e.Seq})
 	}
 	if e.Text != "" {
-		s.index.texts = append(s.index.texts, memText{e.Seq, e.Text})
+		s.texts = append(s.texts, memText{e.Seq, e.Text})
 		e.Text = ""
 	}
 	s.entries = append(s.entries, e)
@@ -163,7 +164,8 @@ func (m *Memory) Fork(
 		}
 		entries[i].Data, entries[i].Body = cloneBytes(d), source.bodies[e.BodyHash]
 	}
-	s := &memSession{bodies: make(map[transcript.Hash][]byte), index: source.index.upTo(upTo)}
+	n := sort.Search(len(source.texts), func(i int) bool { return source.texts[i].seq > upTo })
+	s := &memSession{bodies: make(map[transcript.Hash][]byte), texts: source.texts[:n:n]}
 	m.sessions[to] = s
 	for _, e := range entries {
 		m.add(s, to, e)

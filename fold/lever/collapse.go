@@ -75,7 +75,7 @@ func (c Collapse) enoughOf(d *fold.Draft, st stretch) stretch {
 			said += int(d.Facts().Block(ref).Tokens)
 		}
 		at = end
-		left := opening + min(said, saved/4) + line*len(d.Source.Ledger().Between(st.start, end).Entries)
+		left := opening + min(said, saved/4) + line*d.Source.Ledger().Between(st.start, end)
 		if i+1 >= c.Rounds && safe(d, end) && d.Tokens()-saved+left <= d.Goal {
 			st.end, st.ends = end, st.ends[:i+1]
 			break
