@@ -102,10 +102,10 @@ requests for a summary, and requests without an answer, if any. An empty cell wa
 
 Unless a cell says **fails**, the client ended without an error, no request was illegal, all had the recall tools, recalls were exact, no result
 was folded before the model had seen it, and the client compacted only where that is the scenario. The server accepts the thinking
-of Anthropic's newest models only in its place. Default: 10 calls of 24 KB, window 60,000.
+of Anthropic's newest models only in its place. Unless a scenario says otherwise it has 10 calls of 24 KB and a window of 60,000.
 
 With and without the proxy, a resumed Gemini CLI sends every function response twice, which is illegal, and Qwen Code's shell sometimes loses
-a command's output on a busy machine, so that the model asks again. Cline cuts outputs, so nothing need be folded.
+a command's output on a busy machine, so that the model asks again. Cline cuts outputs, so nothing needs folding.
 
 `
 
@@ -113,9 +113,9 @@ a command's output on a busy machine, so that the model asks again. Cline cuts o
 func (c *clientTable) head() string {
 	var b strings.Builder
 	b.WriteString("Driven on " + c.day + " were " + strings.Join(strings.Fields(clientPackages), ", ") +
-		".\n\n| scenario | what |\n|---|---|\n")
+		".\n\n")
 	for _, sc := range clientScenarios {
-		fmt.Fprintf(&b, "| %s | %s |\n", sc.name, sc.what)
+		fmt.Fprintf(&b, "- **%s**: %s\n", sc.name, sc.what)
 	}
 	b.WriteString("\n| client | model |")
 	for _, sc := range clientScenarios {
