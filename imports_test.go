@@ -234,7 +234,7 @@ var imports = map[string][]string{
 		"recall", "sessionlog", "store", "tokens", "transcript", "wire/gemini", "internal/bill", "internal/query",
 	},
 	"cmd/pleat/internal/bench": {
-		"", "digest", "fold", "fold/lever", "cmd/pleat/internal/term", "internal/clue",
+		"", "digest", "fold", "fold/lever", "cmd/pleat/internal/library", "cmd/pleat/internal/term", "internal/clue",
 		"ledger/toolcall", "model",
 		"policy", "recall", "sessionlog", "store", "tokens", "transcript", "userwords", "wire/anthropic", "wire/openai",
 	},

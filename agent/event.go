@@ -87,15 +87,19 @@ type Spent struct {
 // Tokens is the sum of all tokens, in and out.
 func (s Spent) Tokens() int { return s.Input + s.CacheRead + s.CacheWrite + s.Output }
 
+// Plus is the sum of both.
+func (s Spent) Plus(o Spent) Spent {
+	return Spent{
+		Input: s.Input + o.Input, CacheRead: s.CacheRead + o.CacheRead, CacheWrite: s.CacheWrite + o.CacheWrite,
+		Output: s.Output + o.Output, USD: s.USD + o.USD,
+	}
+}
+
 // spend adds to what this run has spent, sub-agents included, and returns the sum.
 func (a *Agent) spend(s Spent) Spent {
 	a.spentMu.Lock()
 	defer a.spentMu.Unlock()
-	a.spent.Input += s.Input
-	a.spent.CacheRead += s.CacheRead
-	a.spent.CacheWrite += s.CacheWrite
-	a.spent.Output += s.Output
-	a.spent.USD += s.USD
+	a.spent = a.spent.Plus(s)
 	return a.spent
 }
 

@@ -53,7 +53,8 @@ type Options struct {
 	Input  string
 
 	Model model.Model // whose rules requests are checked by
-	Price model.Price // what the bill is made with; with CacheRead, prompts that begin like earlier ones are read from a cache
+	// Price is what the bill is made with. With CacheRead, prompts that begin like earlier ones are read from a cache.
+	Price model.Price
 
 	// Decoders read bodies of these Content-Encodings; Codex sends zstd.
 	Decoders map[string]func(io.Reader) (io.ReadCloser, error)

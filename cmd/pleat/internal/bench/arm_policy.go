@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/library"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/fold/lever"
 	"github.com/pleat-dev/pleat/model"
@@ -19,7 +20,6 @@ import (
 	"github.com/pleat-dev/pleat/tokens"
 	"github.com/pleat-dev/pleat/transcript"
 	"github.com/pleat-dev/pleat/wire/anthropic"
-	"github.com/pleat-dev/pleat/wire/openai"
 )
 
 // PolicyArm is a policy of the engine, with recall or without.
@@ -34,12 +34,6 @@ func PolicyArm(p fold.Policy, recall bool) Arm {
 	}
 }
 
-var codecs = map[transcript.Format]transcript.Codec{
-	transcript.FormatAnthropic: anthropic.DecodeMessage,
-	transcript.FormatChat:      openai.DecodeChatMessage,
-	transcript.FormatResponses: openai.DecodeItem,
-}
-
 // engine is a session of the engine at work.
 type engine struct {
 	s      *pleat.Session
@@ -50,7 +44,7 @@ type engine struct {
 
 func openPolicy(ctx context.Context, p fold.Policy, recall bool, o Setup) (Method, error) {
 	opts := &pleat.Options{
-		Tokens: o.Tokens, Model: o.Model, Codecs: codecs, Digest: o.Digest, Recall: pleat.UnfoldCall, Observe: o.Observe,
+		Tokens: o.Tokens, Model: o.Model, Codecs: library.Codecs(), Digest: o.Digest, Recall: pleat.UnfoldCall, Observe: o.Observe,
 	}
 	e := engine{tokens: o.Tokens}
 	if o.Replay {

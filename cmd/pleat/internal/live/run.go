@@ -218,10 +218,7 @@ func (r *running) tell(ctx context.Context, task string) (all agent.Result, err 
 		res, err := r.agent.Run(ctx, text)
 		res.Turns += all.Turns
 		res.Calls += all.Calls
-		res.Spent.Input += all.Spent.Input
-		res.Spent.CacheRead += all.Spent.CacheRead
-		res.Spent.Output += all.Spent.Output
-		res.Spent.USD += all.Spent.USD
+		res.Spent = res.Spent.Plus(all.Spent)
 		all = res
 		// At the limit of turns, the person comes in between.
 		if err != nil || res.Stop != agent.StopDone && res.Stop != agent.StopTurns {
