@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"context"
 	"regexp"
 	"slices"
 	"strings"
@@ -82,6 +83,18 @@ func invented(s *seen, source sourceNames, handle func(string) bool) (named int,
 	}
 	slices.Sort(out)
 	return named, slices.Compact(out)
+}
+
+var handleArg = regexp.MustCompile(`\b[a-z0-9]{8,12}\b`)
+
+// isHandle reports whether a method gave a word out as a handle. Words without a digit are
+// words.
+func isHandle(ctx context.Context, rec Recaller, word string) bool {
+	if !handleArg.MatchString(word) || !strings.ContainsAny(word, "0123456789") {
+		return false
+	}
+	_, err := rec.Unfold(ctx, word)
+	return err == nil
 }
 
 func TestInvented(t *testing.T) {

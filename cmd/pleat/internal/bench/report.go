@@ -60,7 +60,6 @@ type Count struct {
 	Targets int `json:"targets"`
 	Context int `json:"context"` // in context
 	Search  int `json:"search"`  // not in context; one search gives it
-	Handle  int `json:"handle"`  // neither; unfolding the handle that fits best gives it
 	Wrong   int `json:"wrong"`   // the contrary is stated
 	Asked   int `json:"asked"`   // not in context; something could ask for it
 }
@@ -68,15 +67,15 @@ type Count struct {
 func (c Count) plus(o Count) Count {
 	return Count{
 		Targets: c.Targets + o.Targets, Context: c.Context + o.Context, Search: c.Search + o.Search,
-		Handle: c.Handle + o.Handle, Wrong: c.Wrong + o.Wrong, Asked: c.Asked + o.Asked,
+		Wrong: c.Wrong + o.Wrong, Asked: c.Asked + o.Asked,
 	}
 }
 
 // InContext is the share of the targets that a reader of the view alone can tell.
 func (c Count) InContext() float64 { return share(c.Context, c.Targets) }
 
-// WithRecall is the share that can be told with at most one recall.
-func (c Count) WithRecall() float64 { return share(c.Context+c.Search+c.Handle, c.Targets) }
+// WithRecall is the share that can be told with at most one search.
+func (c Count) WithRecall() float64 { return share(c.Context+c.Search, c.Targets) }
 
 // Precision is the share of the files stated as changed that were.
 func (c Cell) Precision() float64 { return share(c.Right, c.Stated) }

@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/pleat-dev/pleat/fold"
@@ -271,10 +269,6 @@ func (c *cut) compact(ctx context.Context, arm Arm, k key) (Method, transcript.V
 // look counts what became of the targets.
 func (c *cut) look(ctx context.Context, cell *Cell, m Method, s *seen) error {
 	rec, _ := m.(Recaller)
-	var stubs []stub
-	if rec != nil {
-		stubs = stubsIn(ctx, s, rec)
-	}
 	for _, p := range c.probes {
 		n := Count{Targets: 1}
 		switch p.look(s) {
@@ -285,82 +279,17 @@ func (c *cut) look(ctx context.Context, cell *Cell, m Method, s *seen) error {
 		}
 		if n.Context == 0 && p.query != "" && rec != nil {
 			n.Asked = 1
-			if err := tryRecall(ctx, rec, p, stubs, &n); err != nil {
-				return fmt.Errorf("recall %q: %w", p.query, err)
+			text, err := rec.Search(ctx, p.query)
+			if err != nil {
+				return fmt.Errorf("search %q: %w", p.query, err)
+			}
+			if p.look(seeText(text)) == stated {
+				n.Search = 1
 			}
 		}
 		cell.Families[p.family] = cell.Families[p.family].plus(n)
 	}
 	return nil
-}
-
-// tryRecall tries one search, then the one handle that fits best.
-func tryRecall(ctx context.Context, rec Recaller, p probe, stubs []stub, n *Count) error {
-	text, err := rec.Search(ctx, p.query)
-	if err != nil {
-		return err
-	}
-	if p.look(seeText(text)) == stated {
-		n.Search = 1
-		return nil
-	}
-	if h := bestStub(stubs, p.query); h != "" {
-		if text, err = rec.Unfold(ctx, h); err != nil {
-			return err
-		}
-		if p.look(seeText(text)) == stated {
-			n.Handle = 1
-		}
-	}
-	return nil
-}
-
-// stub is a line of a view that names a handle.
-type stub struct {
-	handle string
-	words  map[string]bool
-}
-
-func stubsIn(ctx context.Context, s *seen, rec Recaller) []stub {
-	var out []stub
-	for _, l := range s.lines {
-		for _, h := range handleArg.FindAllString(l, -1) {
-			if isHandle(ctx, rec, h) {
-				out = append(out, stub{h, wordSet(l)})
-			}
-		}
-	}
-	return out
-}
-
-var handleArg = regexp.MustCompile(`\b[a-z0-9]{8,12}\b`)
-
-// isHandle reports whether a method gave a word out as a handle. Words without a digit are
-// words.
-func isHandle(ctx context.Context, rec Recaller, word string) bool {
-	if !handleArg.MatchString(word) || !strings.ContainsAny(word, "0123456789") {
-		return false
-	}
-	_, err := rec.Unfold(ctx, word)
-	return err == nil
-}
-
-// bestStub is the handle whose line shares the most words with a query, at least two; the
-// newest of equals.
-func bestStub(stubs []stub, query string) string {
-	words, best, handle := wordSet(query), 1, ""
-	for _, s := range stubs {
-		n := 0
-		for w := range words {
-			if s.words[w] {
-				n++
-			}
-		}
-		if n > best || n == best && handle != "" {
-			best, handle = n, s.handle
-		}
-	}
-	return handle
 }
 
 // faults counts what a view may not have: what is illegal, files that were not changed.
