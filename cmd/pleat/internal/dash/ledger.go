@@ -64,16 +64,8 @@ func (h *Handler) ledger(r *http.Request, f *frame, s *pleat.Session) error {
 	return nil
 }
 
-// paths yields what a call did to paths, as far as its result says more.
-func paths(e *ledger.Entry) []toolcall.PathChange {
-	if len(e.Touched) > 0 {
-		return e.Touched
-	}
-	return e.Paths
-}
-
 func touches(e *ledger.Entry, path string) bool {
-	return slices.ContainsFunc(paths(e), func(p toolcall.PathChange) bool { return p.Path == path })
+	return slices.ContainsFunc(e.Paths, func(p toolcall.PathChange) bool { return p.Path == path })
 }
 
 // filesOf lists the files of calls, those with changes first, the newest first.
@@ -81,7 +73,7 @@ func filesOf(calls []ledger.Entry) (list []*fileRow) {
 	m := make(map[string]*fileRow)
 	for i := range calls {
 		e := &calls[i]
-		for _, p := range paths(e) {
+		for _, p := range e.Paths {
 			r := m[p.Path]
 			if r == nil {
 				r = &fileRow{Path: p.Path}
