@@ -89,20 +89,16 @@ type chatEncoder struct {
 
 func (e *chatEncoder) flush() {
 	if len(e.waiting) > 0 {
-		_ = e.says(transcript.RoleUser, e.waiting) // what waits was tried before
+		e.says(transcript.RoleUser, e.waiting)
 	}
 	e.waiting = nil
 }
 
 // says adds a message that says something.
-func (e *chatEncoder) says(role transcript.Role, blocks []transcript.Block) error {
+func (e *chatEncoder) says(role transcript.Role, blocks []transcript.Block) {
 	var w writer
-	w.raw("{").key("role").str(string(role)).key("content")
-	if err := w.contentOf(blocks); err != nil {
-		return err
-	}
+	w.raw("{").key("role").str(string(role)).key("content").content(blocks, chatParts)
 	e.out = append(e.out, w.end("}").b)
-	return nil
 }
 
 func (e *chatEncoder) message(m transcript.Message) error {
@@ -129,34 +125,27 @@ func (e *chatEncoder) others(role transcript.Role, s sorted) error {
 		return fmt.Errorf("tool call in a message of role %q", role)
 	}
 	for _, r := range s.results {
-		if err := e.result(r); err != nil {
-			return err
-		}
-	}
-	if len(s.said) == 0 {
-		return nil
+		e.result(r)
 	}
 	if role == transcript.RoleTool {
 		role = transcript.RoleUser
 	}
 	if len(s.results) > 0 {
 		e.waiting = append(e.waiting, s.said...)
-		return new(writer).contentOf(s.said) // whether it can be said
+	} else if len(s.said) > 0 {
+		e.says(role, s.said)
 	}
-	return e.says(role, s.said)
+	return nil
 }
 
 // result writes a tool message; its images wait.
-func (e *chatEncoder) result(r transcript.ToolResult) error {
+func (e *chatEncoder) result(r transcript.ToolResult) {
 	var texts []transcript.Block
 	pictures := false
 	for _, b := range r.Parts.All() {
 		if b.Kind() == transcript.KindText {
 			texts = append(texts, b)
 			continue
-		}
-		if err := new(writer).part(b, chatParts); err != nil {
-			return fmt.Errorf("tool result %q: %w", r.CallID, err)
 		}
 		if !pictures {
 			pictures = true
@@ -172,21 +161,8 @@ func (e *chatEncoder) result(r transcript.ToolResult) error {
 		texts = []transcript.Block{transcript.Say(text)}
 	}
 	var w writer
-	w.raw("{").key("role").str("tool").key("tool_call_id").str(r.CallID).key("content")
-	if err := w.contentOf(texts); err != nil {
-		return err
-	}
+	w.raw("{").key("role").str("tool").key("tool_call_id").str(r.CallID).key("content").content(texts, chatParts)
 	e.out = append(e.out, w.end("}").b)
-	return nil
-}
-
-// contentOf writes content: a string if it is one text, else a list.
-func (w *writer) contentOf(blocks []transcript.Block) error {
-	if text, ok := onlyText(blocks); ok {
-		w.text(text)
-		return nil
-	}
-	return w.parts(blocks, chatParts)
 }
 
 func (e *chatEncoder) assistant(s sorted) error {
@@ -200,8 +176,8 @@ func (e *chatEncoder) assistant(s sorted) error {
 	w.raw("{").key("role").str("assistant").key("content")
 	if len(s.said) == 0 {
 		w.raw("null")
-	} else if err := w.contentOf(s.said); err != nil {
-		return err
+	} else {
+		w.content(s.said, chatParts)
 	}
 	if text := plainThinking(s.thinking); text != "" {
 		w.key("reasoning_content").str(text)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
 	"strconv"
 	"unicode/utf8"
 
@@ -136,15 +135,6 @@ func sortBlocks(m transcript.Message) sorted {
 	return s
 }
 
-// onlyText reports whether blocks are a single text, which needs no list.
-func onlyText(blocks []transcript.Block) (transcript.Content, bool) {
-	if len(blocks) != 1 {
-		return transcript.Content{}, false
-	}
-	t, ok := blocks[0].(transcript.Text)
-	return t.Text, ok
-}
-
 // partNames are the type names that a wire gives to parts.
 type partNames struct{ text, image string }
 
@@ -154,43 +144,45 @@ var (
 	outputParts = partNames{"output_text", ""} // a model's message cannot hold images
 )
 
-// parts writes a list of content parts.
-func (w *writer) parts(blocks []transcript.Block, names partNames) error {
-	w.raw("[")
-	for _, b := range blocks {
-		if err := w.part(b, names); err != nil {
-			return err
+// content writes content: a string if it is one text, else a list of parts.
+func (w *writer) content(blocks []transcript.Block, names partNames) *writer {
+	if len(blocks) == 1 {
+		if t, ok := blocks[0].(transcript.Text); ok {
+			return w.text(t.Text)
 		}
 	}
-	w.end("]")
-	return nil
+	w.raw("[")
+	for _, b := range blocks {
+		w.part(b, names)
+	}
+	return w.end("]")
 }
 
-func (w *writer) part(b transcript.Block, names partNames) error {
+// part writes a block. One that has no form on the wire becomes a note.
+func (w *writer) part(b transcript.Block, names partNames) {
 	switch b := b.(type) {
 	case transcript.Text:
 		w.raw("{").key("type").str(names.text).key("text").text(b.Text).end("}")
-		return nil
 	case transcript.Image:
-		return w.image(b, names)
+		w.image(b, names)
 	case transcript.Opaque:
 		if isPart(b, names) {
 			w.raw(b.Raw)
-			return nil
+		} else {
+			w.note(cmp.Or(b.Type, "item"), jsonspan.Value(b.Raw).Get("action", "query").Text(), names)
 		}
-		return w.part(transcript.Say(note(b)), names)
 	default:
-		return fmt.Errorf("%s block among content parts", b.Kind())
+		w.note(b.Kind().String(), "", names)
 	}
 }
 
-// note says what stood where a block has no form on the wire.
-func note(b transcript.Opaque) string {
-	kind := cmp.Or(b.Type, "item")
-	if query := jsonspan.Value(b.Raw).Get("action", "query").Text(); query != "" {
-		return "[" + kind + ": " + query + "]"
+// note writes what stood where a block has no form on the wire.
+func (w *writer) note(kind, query string, names partNames) {
+	text := "[" + kind + " left out: it has no form here]"
+	if query != "" {
+		text = "[" + kind + ": " + query + "]"
 	}
-	return "[" + kind + " left out: it has no form here]"
+	w.part(transcript.Say(text), names)
 }
 
 // isPart reports whether an opaque block is a part of this wire, judging by its type.
@@ -204,13 +196,11 @@ func isPart(b transcript.Opaque, names partNames) bool {
 	return false
 }
 
-func (w *writer) image(img transcript.Image, names partNames) error {
+func (w *writer) image(img transcript.Image, names partNames) {
 	url := imageURL(img)
-	switch {
-	case names.image == "":
-		return fmt.Errorf("image block in words of the model has no form on this wire")
-	case url == "":
-		return fmt.Errorf("image block has neither data nor a URL")
+	if names.image == "" || url == "" {
+		w.note("image", "", names)
+		return
 	}
 	w.raw("{").key("type").str(names.image).key("image_url")
 	end := "}"
@@ -222,5 +212,4 @@ func (w *writer) image(img transcript.Image, names partNames) error {
 		w.key("detail").str(img.Detail)
 	}
 	w.end(end)
-	return nil
 }

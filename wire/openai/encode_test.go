@@ -186,43 +186,39 @@ func TestEncodeRandomConversations(t *testing.T) {
 	}
 }
 
-// What has no form among Chat's messages is said as text.
+// What has no form on a wire is said as text.
 func TestEncodeNotes(t *testing.T) {
-	for _, tt := range []struct{ kind, raw, want string }{
+	for _, tt := range []struct {
+		block transcript.Block
+		want  string
+	}{
 		{
-			"web_search_call", `{"type":"web_search_call","action":{"type":"search","query":"go \"1.26\""}}`,
+			transcript.Opaque{
+				Type: "web_search_call", Raw: `{"type":"web_search_call","action":{"type":"search","query":"go \"1.26\""}}`,
+			},
 			`[web_search_call: go \"1.26\"]`,
 		},
-		{"document", "{}", "[document left out: it has no form here]"},
+		{transcript.Opaque{Type: "document", Raw: "{}"}, "[document left out: it has no form here]"},
+		{transcript.Image{}, "[image left out: it has no form here]"},
 	} {
-		m := transcript.NewMessage(transcript.RoleAssistant, transcript.Opaque{Type: tt.kind, Raw: tt.raw})
-		got, err := EncodeChatMessage(m)
-		if err != nil || len(got) != 1 || !strings.Contains(string(got[0]), tt.want) {
-			t.Errorf("%s: %s, %v", tt.kind, got, err)
+		m := transcript.NewMessage(transcript.RoleAssistant, tt.block)
+		for _, encode := range []func(transcript.Message) ([][]byte, error){EncodeChatMessage, EncodeItems} {
+			got, err := encode(m)
+			if err != nil || len(got) != 1 || !strings.Contains(string(got[0]), tt.want) {
+				t.Errorf("%s: %s, %v", tt.want, got, err)
+			}
 		}
 	}
 }
 
 func TestEncodeRefuses(t *testing.T) {
-	for _, tt := range []struct {
-		name string
-		m    transcript.Message
-		want string
-	}{
-		{"a role of nobody", transcript.NewMessage("robot", transcript.Say("x")), `role "robot" is none of this wire`},
-		{
-			"an empty image", transcript.NewMessage(transcript.RoleUser, transcript.Say("a"), transcript.Image{}),
-			"image block has neither data nor a URL",
-		},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			if _, err := EncodeChatMessage(tt.m); err == nil || !strings.Contains(err.Error(), tt.want) {
-				t.Errorf("chat: got %v, want %s", err, tt.want)
-			}
-			if _, err := EncodeItems(tt.m); err == nil || !strings.Contains(err.Error(), tt.want) {
-				t.Errorf("responses: got %v, want %s", err, tt.want)
-			}
-		})
+	m := transcript.NewMessage("robot", transcript.Say("x"))
+	const want = `role "robot" is none of this wire`
+	if _, err := EncodeChatMessage(m); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("chat: got %v, want %s", err, want)
+	}
+	if _, err := EncodeItems(m); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("responses: got %v, want %s", err, want)
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 // Items of this format go as they came, with their ids, so a caller that leaves out a
 // reasoning item has to leave out the items that followed it as well. Other messages become
 // items: text becomes message items, each call and each result an item of its own. Thinking
-// that is not of this wire is left out. A block that has no form on this wire is an error.
+// that is not of this wire is left out. A block that has no form on this wire becomes a short note.
 func EncodeResponses(req *model.Request) ([]byte, error) {
 	return encodeResponses(req, true)
 }
@@ -104,25 +104,17 @@ func (e *itemEncoder) message(m transcript.Message) error {
 	}
 	var said []transcript.Block
 	for _, b := range m.Blocks().All() {
-		switch part := b.(type) {
-		case transcript.Text, transcript.Image:
+		switch b.(type) {
+		case transcript.Text, transcript.Image, transcript.Opaque:
 			said = append(said, b)
-			continue
-		case transcript.Opaque:
-			if isPart(part, inputParts) {
-				said = append(said, b)
-				continue
-			}
-		}
-		if err := e.said(m.Role(), said); err != nil {
-			return err
-		}
-		said = said[:0]
-		if err := e.block(b); err != nil {
-			return err
+		default:
+			e.said(m.Role(), said)
+			said = said[:0]
+			e.block(b)
 		}
 	}
-	return e.said(m.Role(), said)
+	e.said(m.Role(), said)
+	return nil
 }
 
 // fits reports whether a message's results are of the type that their calls were written
@@ -171,9 +163,9 @@ func rawItemType(raw string) string {
 }
 
 // said adds a message item for text and images.
-func (e *itemEncoder) said(role transcript.Role, blocks []transcript.Block) error {
+func (e *itemEncoder) said(role transcript.Role, blocks []transcript.Block) {
 	if len(blocks) == 0 {
-		return nil
+		return
 	}
 	names := inputParts
 	switch role {
@@ -183,23 +175,17 @@ func (e *itemEncoder) said(role transcript.Role, blocks []transcript.Block) erro
 		role = transcript.RoleUser
 	}
 	var w writer
-	w.raw("{").key("type").str("message").key("role").str(string(role)).key("content")
-	if text, ok := onlyText(blocks); ok {
-		w.text(text)
-	} else if err := w.parts(blocks, names); err != nil {
-		return err
-	}
+	w.raw("{").key("type").str("message").key("role").str(string(role)).key("content").content(blocks, names)
 	e.out = append(e.out, w.end("}").b)
-	return nil
 }
 
 // block adds an item for a block that is one by itself.
-func (e *itemEncoder) block(b transcript.Block) error {
+func (e *itemEncoder) block(b transcript.Block) {
 	var w writer
 	switch b := b.(type) {
 	case transcript.Thinking:
 		if rawItemType(b.Raw) != "reasoning" {
-			return nil // another provider's, which this one cannot read
+			return // another provider's, which this one cannot read
 		}
 		w.raw(b.Raw)
 	case transcript.ToolCall:
@@ -212,21 +198,15 @@ func (e *itemEncoder) block(b transcript.Block) error {
 		w.raw("{").key("type").str("function_call").key("call_id").str(b.ID)
 		w.key("name").str(b.Name).key("arguments").text(arguments(b)).end("}")
 	case transcript.ToolResult:
-		if err := e.result(&w, b); err != nil {
-			return fmt.Errorf("tool result %q: %w", b.CallID, err)
-		}
-	default:
-		op, _ := b.(transcript.Opaque)
-		return fmt.Errorf("opaque block of type %q has no form on this wire", op.Type)
+		e.result(&w, b)
 	}
 	e.out = append(e.out, w.b)
-	return nil
 }
 
-func (e *itemEncoder) result(w *writer, r transcript.ToolResult) error {
+func (e *itemEncoder) result(w *writer, r transcript.ToolResult) {
 	if e.answers(r) {
 		w.raw(r.Raw)
-		return nil
+		return
 	}
 	typ := "function_call"
 	if t := e.calls[r.CallID]; t != "" {
@@ -235,19 +215,11 @@ func (e *itemEncoder) result(w *writer, r transcript.ToolResult) error {
 	w.raw("{").key("type").str(typ + "_output").key("call_id").str(r.CallID).key("output")
 	if typ == "shell_call" {
 		note := itemNote{form: formShellOutput, outcome: `{"type":"exit","exit_code":0}`}
-		w.raw(note.wrap(r.Text())).end("}")
-		return nil
-	}
-	switch text, ok := onlyText(r.Parts.List()); {
-	case ok:
-		w.text(text)
-	case r.Parts.Len() == 0:
+		w.raw(note.wrap(r.Text()))
+	} else if r.Parts.Len() == 0 {
 		w.str("")
-	default:
-		if err := w.parts(r.Parts.List(), inputParts); err != nil {
-			return err
-		}
+	} else {
+		w.content(r.Parts.List(), inputParts)
 	}
 	w.end("}")
-	return nil
 }
