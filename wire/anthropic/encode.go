@@ -41,12 +41,15 @@ func Encode(req *model.Request) ([]byte, error) { return encode(req, arrange) }
 // encodeAsIs writes the messages one by one in their order and repairs nothing, so that Check
 // can find what is wrong with them.
 func encodeAsIs(req *model.Request) ([]byte, error) {
-	return encode(req, func(msgs []transcript.Message) ([][]byte, error) { return encodeTurns(collect(msgs)) })
+	return encode(req, func(msgs []transcript.Message) ([][]byte, error) { return encodeTurns(collect(msgs)), nil })
 }
 
 func encode(req *model.Request, arrange func([]transcript.Message) ([][]byte, error)) ([]byte, error) {
 	system, msgs := wire.SplitSystem(req)
 	list, err := arrange(msgs)
+	if err == nil && len(list) == 0 {
+		err = errNothing
+	}
 	if err != nil {
 		return nil, fmt.Errorf("encode request: %w", err)
 	}
@@ -145,24 +148,21 @@ func ownTool(raw string) bool {
 // arrange turns the messages into elements of the array and repairs what it can.
 func arrange(msgs []transcript.Message) ([][]byte, error) {
 	turns, err := wire.Pair(lateSystem(collect(order.Results(msgs))), "assistant")
-	if err == nil {
-		turns, err = together(wire.Merge(turns, ""))
-	}
 	if err != nil {
 		return nil, err
 	}
+	turns = together(wire.Merge(turns, ""))
 	if len(turns) > 0 && turns[0].Role == "assistant" && turns[0].Raw == "" {
 		return nil, errors.New("the first message is the assistant's, not the user's")
 	}
-	return encodeTurns(turns)
+	return encodeTurns(turns), nil
 }
 
 // encodeTurns writes each turn as an element of the array, without those that leave
 // nothing.
-func encodeTurns(turns []wire.Turn) ([][]byte, error) {
-	var out [][]byte
+func encodeTurns(turns []wire.Turn) (out [][]byte) {
 	own := make(map[string]bool) // ids of calls that keep their bytes
-	for i, t := range turns {
+	for _, t := range turns {
 		for _, b := range t.Blocks {
 			if c, ok := b.(transcript.ToolCall); ok && (t.Raw != "" || ownRaw(c) != "") {
 				own[c.ID] = true
@@ -172,18 +172,11 @@ func encodeTurns(turns []wire.Turn) ([][]byte, error) {
 			out = append(out, []byte(t.Raw))
 			continue
 		}
-		list, err := appendContent(nil, withIDs(t.Blocks, own))
-		if err != nil {
-			return nil, fmt.Errorf("message %d: %w", i, err)
-		}
-		if len(list) > 0 {
+		if list := appendContent(nil, withIDs(t.Blocks, own)); len(list) > 0 {
 			out = append(out, element(t.Role, list))
 		}
 	}
-	if len(out) == 0 {
-		return nil, errNothing
-	}
-	return out, nil
+	return out
 }
 
 func collect(msgs []transcript.Message) []wire.Turn {
@@ -202,29 +195,21 @@ func lateSystem(turns []wire.Turn) []wire.Turn {
 }
 
 // together puts results in front of those that follow them in a message with bytes of its own.
-func together(turns []wire.Turn) ([]wire.Turn, error) {
-	var out []wire.Turn
+func together(turns []wire.Turn) (out []wire.Turn) {
 	for _, t := range turns {
 		n := len(out)
 		if n == 0 || out[n-1].Raw != "" || t.Raw == "" || len(out[n-1].Results()) == 0 || len(t.Results()) == 0 {
 			out = append(out, t)
 			continue
 		}
-		raw, err := encodeTurns(out[n-1:])
-		if err != nil {
-			return nil, err
-		}
 		if r, ok := message([]byte(t.Raw)); ok {
 			before := transcript.NewMessage(transcript.RoleUser, out[n-1].Blocks...)
-			if e, ok := r.join(before, raw[0], 0); ok {
-				all, err := jsonspan.Splice([]byte(t.Raw), []jsonspan.Edit{e})
-				if err != nil {
-					return nil, err
-				}
-				t.Raw, t.Blocks, out = string(all), slices.Concat(out[n-1].Blocks, t.Blocks), out[:n-1]
+			if e, ok := r.join(before, encodeTurns(out[n-1:])[0], 0); ok {
+				t.Raw = t.Raw[:e.Span.Start] + string(e.With) + t.Raw[e.Span.End:]
+				t.Blocks, out = slices.Concat(out[n-1].Blocks, t.Blocks), out[:n-1]
 			}
 		}
 		out = append(out, t)
 	}
-	return out, nil
+	return out
 }

@@ -29,10 +29,7 @@ func EncodeMessage(m transcript.Message) ([]byte, error) {
 	if m.Format() != transcript.FormatAnthropic {
 		blocks = withIDs(blocks, nil)
 	}
-	list, err := appendContent(nil, blocks)
-	if err != nil {
-		return nil, fmt.Errorf("encode message: %w", err)
-	}
+	list := appendContent(nil, blocks)
 	if len(list) == 0 {
 		return nil, fmt.Errorf("encode message: %w", errNothing)
 	}
@@ -58,7 +55,7 @@ func wireRole(r transcript.Role) string {
 
 // appendContent appends the blocks of one message: results first, as the wire demands,
 // then what failed results could not hold, then the rest in order.
-func appendContent(dst []byte, blocks []transcript.Block) ([]byte, error) {
+func appendContent(dst []byte, blocks []transcript.Block) []byte {
 	var hoisted, rest []transcript.Block
 	for _, b := range blocks {
 		r, ok := b.(transcript.ToolResult)
@@ -74,10 +71,7 @@ func appendContent(dst []byte, blocks []transcript.Block) ([]byte, error) {
 			continue
 		}
 		var more []transcript.Block
-		var err error
-		if dst, more, err = appendResult(dst, r); err != nil {
-			return dst, err
-		}
+		dst, more = appendResult(dst, r)
 		hoisted = append(hoisted, more...)
 	}
 	return appendList(dst, append(hoisted, rest...))
@@ -91,30 +85,28 @@ const maxID = 64
 //
 // It uses a block's own bytes where they are of this format. Their type decides, because an
 // edited message no longer says where its blocks came from.
-func appendBlock(dst []byte, b transcript.Block) ([]byte, error) {
+func appendBlock(dst []byte, b transcript.Block) []byte {
 	if raw := ownRaw(b); raw != "" {
-		return append(dst, raw...), nil
+		return append(dst, raw...)
 	}
 	switch b := b.(type) {
 	case transcript.Text:
 		if !blank(b.Text.String()) {
 			dst = append(append(append(dst, `{"type":"text","text":`...), b.Text.Literal()...), '}')
 		}
-		return dst, nil
+		return dst
 	case transcript.Thinking:
-		return appendThinking(dst, b), nil
+		return appendThinking(dst, b)
 	case transcript.ToolCall:
 		return appendCall(dst, b)
 	case transcript.ToolResult:
-		dst, _, err := appendResult(dst, b)
-		return dst, err
+		dst, _ = appendResult(dst, b)
+		return dst
 	case transcript.Image:
 		return appendImage(dst, b)
-	case transcript.Opaque:
-		note := fmt.Sprintf("[%s left out: it has no form here]", cmp.Or(b.Type, "item"))
-		return appendBlock(dst, transcript.Say(note))
 	}
-	return dst, fmt.Errorf("block of kind %s: no form on the Anthropic wire", b.Kind())
+	note := fmt.Sprintf("[%s left out: it has no form here]", cmp.Or(opaqueType(b), "item"))
+	return appendBlock(dst, transcript.Say(note))
 }
 
 // ownRaw returns a block's bytes if they are of this format, which their type shows, else "".
@@ -165,19 +157,16 @@ func appendThinking(dst []byte, b transcript.Thinking) []byte {
 	return append(jsonspan.AppendQuote(dst, b.Signature), '}')
 }
 
-func appendCall(dst []byte, b transcript.ToolCall) ([]byte, error) {
-	if b.Name == "" {
-		return dst, fmt.Errorf("tool call %q: it has no name", b.ID)
-	}
+func appendCall(dst []byte, b transcript.ToolCall) []byte {
 	dst = jsonspan.AppendQuote(append(dst, `{"type":"tool_use","id":`...), b.ID)
 	dst = jsonspan.AppendQuote(append(dst, `,"name":`...), b.Name)
 	dst = append(append(dst, `,"input":`...), cmp.Or(wire.Input(b), "{}")...)
-	return append(dst, '}'), nil
+	return append(dst, '}')
 }
 
 // appendResult appends a result. The result of a failed tool can hold only text; its other
 // parts are returned, to follow the results.
-func appendResult(dst []byte, b transcript.ToolResult) (_ []byte, rest []transcript.Block, err error) {
+func appendResult(dst []byte, b transcript.ToolResult) (_ []byte, rest []transcript.Block) {
 	dst = jsonspan.AppendQuote(append(dst, `{"type":"tool_result","tool_use_id":`...), b.CallID)
 	var parts []transcript.Block
 	for _, p := range b.Parts.All() {
@@ -189,33 +178,28 @@ func appendResult(dst []byte, b transcript.ToolResult) (_ []byte, rest []transcr
 	}
 	if len(parts) == 1 && parts[0].Kind() == transcript.KindText {
 		dst = append(append(dst, `,"content":`...), parts[0].(transcript.Text).Text.Literal()...)
-	} else if list, err := appendList(nil, parts); err != nil {
-		return dst, nil, err
-	} else if len(list) > 0 {
+	} else if list := appendList(nil, parts); len(list) > 0 {
 		dst = append(append(append(dst, `,"content":[`...), list...), ']')
 	}
 	if b.Error {
 		dst = append(dst, `,"is_error":true`...)
 	}
-	return append(dst, '}'), rest, nil
+	return append(dst, '}'), rest
 }
 
 // appendList appends blocks with commas between them, without those that leave nothing.
-func appendList(dst []byte, blocks []transcript.Block) ([]byte, error) {
+func appendList(dst []byte, blocks []transcript.Block) []byte {
 	for _, b := range blocks {
-		one, err := appendBlock(nil, b)
-		if err != nil {
-			return dst, err
-		}
+		one := appendBlock(nil, b)
 		if len(dst) > 0 && len(one) > 0 {
 			dst = append(dst, ',')
 		}
 		dst = append(dst, one...)
 	}
-	return dst, nil
+	return dst
 }
 
-func appendImage(dst []byte, b transcript.Image) ([]byte, error) {
+func appendImage(dst []byte, b transcript.Image) []byte {
 	if b.Data.IsEmpty() && strings.HasPrefix(b.URL, "data:") {
 		b = transcript.ImageAt(b.URL)
 	}
@@ -229,7 +213,7 @@ func appendImage(dst []byte, b transcript.Image) ([]byte, error) {
 	default:
 		return appendBlock(dst, transcript.Say("[image left out: it has no form here]"))
 	}
-	return append(dst, "}}"...), nil
+	return append(dst, "}}"...)
 }
 
 // withIDs returns the blocks with ids that this wire accepts, apart from those that calls brought

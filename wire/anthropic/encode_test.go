@@ -175,14 +175,6 @@ func TestEncodeErrors(t *testing.T) {
 			},
 		},
 		{
-			"call without a name",
-			model.Request{
-				Messages: []transcript.Message{
-					transcript.User("hi"), transcript.Assistant(transcript.Call("a", "", "")),
-				},
-			},
-		},
-		{
 			"tool without a name",
 			model.Request{Messages: []transcript.Message{transcript.User("hi")}, Tools: []model.Tool{{}}},
 		},

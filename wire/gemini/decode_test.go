@@ -204,9 +204,7 @@ func TestSpliceResponses(t *testing.T) {
 	both := `{"role":"model","parts":[{"functionCall":{"name":"run"}},{"functionCall":{"name":"unfold","id":"u"}}]}`
 	hidden, err := DecodeMessage([]byte(both))
 	must(t, err)
-	raw, err := EncodeResults(hidden.Calls()[1:], []transcript.ToolResult{transcript.Result("u", "it")})
-	must(t, err)
-	ours, err := DecodeMessage(raw)
+	ours, err := DecodeMessage(EncodeResults(hidden.Calls()[1:], []transcript.ToolResult{transcript.Result("u", "it")}))
 	must(t, err)
 	r := decode(t, contents(asks, calls, answer, asks))
 	out, err := r.Splice(transcript.View{Messages: []transcript.ViewMessage{

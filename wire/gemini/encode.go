@@ -54,12 +54,8 @@ func encodeAsIs(req *model.Request, signed bool) ([]byte, error) {
 func write(req *model.Request, system string, turns []wire.Turn, signed bool) ([]byte, error) {
 	e := encoder{names: make(map[string]string), signed: signed}
 	var list [][]byte
-	for i, t := range turns {
-		raw, err := e.turn(t)
-		if err != nil {
-			return nil, fmt.Errorf("encode gemini request: message %d: %w", i, err)
-		}
-		if len(raw) > 0 {
+	for _, t := range turns {
+		if raw := e.turn(t); len(raw) > 0 {
 			list = append(list, raw)
 		}
 	}
@@ -118,18 +114,15 @@ func declare(tools []model.Tool) ([]byte, error) {
 // that of a function with the name of its call's id: only [Encode] sees the call.
 func EncodeMessage(m transcript.Message) ([]byte, error) {
 	e := encoder{}
-	raw, err := e.turn(collect([]transcript.Message{m})[0])
-	if err == nil && len(raw) == 0 {
-		err = errNothing
-	}
-	if err != nil {
-		return nil, fmt.Errorf("encode message: %w", err)
+	raw := e.turn(collect([]transcript.Message{m})[0])
+	if len(raw) == 0 {
+		return nil, fmt.Errorf("encode message: %w", errNothing)
 	}
 	return raw, nil
 }
 
 // EncodeResults returns the content that answers calls of one answer.
-func EncodeResults(calls []transcript.ToolCall, results []transcript.ToolResult) ([]byte, error) {
+func EncodeResults(calls []transcript.ToolCall, results []transcript.ToolResult) []byte {
 	e := encoder{names: make(map[string]string)}
 	for _, c := range calls {
 		e.names[c.ID] = c.Name

@@ -3,7 +3,6 @@ package gemini
 import (
 	"bytes"
 	"cmp"
-	"fmt"
 	"strings"
 
 	"github.com/pleat-dev/pleat/internal/jsonspan"
@@ -19,31 +18,28 @@ type encoder struct {
 }
 
 // turn writes a content; it is empty if nothing is left of it.
-func (e *encoder) turn(t wire.Turn) ([]byte, error) {
+func (e *encoder) turn(t wire.Turn) []byte {
 	for _, b := range t.Blocks {
 		if c, ok := b.(transcript.ToolCall); ok && e.names != nil {
 			e.names[c.ID] = c.Name
 		}
 	}
 	if t.Raw != "" {
-		return []byte(t.Raw), nil
+		return []byte(t.Raw)
 	}
 	var parts [][]byte
 	called := false
 	for _, b := range t.Blocks {
-		raw, err := e.part(b, !called)
-		if err != nil {
-			return nil, err
-		}
+		raw := e.part(b, !called)
 		called = called || b.Kind() == transcript.KindToolCall
 		if len(raw) > 0 {
 			parts = append(parts, raw)
 		}
 	}
 	if len(parts) == 0 {
-		return nil, nil
+		return nil
 	}
-	return content(t.Role, parts), nil
+	return content(t.Role, parts)
 }
 
 func content(role string, parts [][]byte) []byte {
@@ -53,38 +49,33 @@ func content(role string, parts [][]byte) []byte {
 
 // part writes a block, in its own bytes where they are of this format. It writes nothing for
 // empty text and for reasoning that only another provider can read.
-func (e *encoder) part(b transcript.Block, firstCall bool) ([]byte, error) {
+func (e *encoder) part(b transcript.Block, firstCall bool) []byte {
 	if raw := ownRaw(b); raw != "" {
-		return []byte(raw), nil
+		return []byte(raw)
 	}
 	switch b := b.(type) {
 	case transcript.Text:
 		if b.Text.IsEmpty() {
-			return nil, nil
+			return nil
 		}
-		return []byte(`{"text":` + b.Text.Literal() + `}`), nil
-	case transcript.Thinking:
-		return nil, nil
+		return []byte(`{"text":` + b.Text.Literal() + `}`)
 	case transcript.ToolCall:
 		return e.call(b, firstCall && e.signed)
 	case transcript.ToolResult:
-		return e.result(b), nil
+		return e.result(b)
 	case transcript.Image:
-		return image(b), nil
+		return image(b)
 	case transcript.Opaque:
-		return note(cmp.Or(b.Type, "item")), nil
+		return note(cmp.Or(b.Type, "item"))
 	}
-	return nil, fmt.Errorf("block of kind %s has no form on this wire", b.Kind())
+	return nil
 }
 
 func note(what string) []byte {
 	return append(jsonspan.AppendQuote([]byte(`{"text":`), "["+what+" left out: it has no form here]"), '}')
 }
 
-func (e *encoder) call(b transcript.ToolCall, sign bool) ([]byte, error) {
-	if b.Name == "" {
-		return nil, fmt.Errorf("tool call %q: it has no name", b.ID)
-	}
+func (e *encoder) call(b transcript.ToolCall, sign bool) []byte {
 	out := jsonspan.AppendQuote(append(opened("functionCall", b.ID, b.Name), `"name":`...), b.Name)
 	if input := wire.Input(b); input != "" {
 		out = append(append(out, `,"args":`...), input...)
@@ -93,7 +84,7 @@ func (e *encoder) call(b transcript.ToolCall, sign bool) ([]byte, error) {
 	if sign {
 		out = append(out, `,"thoughtSignature":"`+unsigned+`"`...)
 	}
-	return append(out, '}'), nil
+	return append(out, '}')
 }
 
 // opened opens a call or a response. A name for an id means that the wire had none.

@@ -105,7 +105,6 @@ func TestEncode(t *testing.T) {
 	for name, req := range map[string]model.Request{
 		"nothing": {}, "empty": {Messages: []transcript.Message{transcript.User("")}},
 		"orphan":      {Messages: []transcript.Message{user, result}},
-		"nameless":    {Messages: []transcript.Message{user, transcript.Assistant(transcript.Call("a", "", "{}"))}},
 		"bad schema":  {Messages: []transcript.Message{user}, Tools: []model.Tool{{Name: "x", Schema: "7"}}},
 		"no name":     {Messages: []transcript.Message{user}, Tools: []model.Tool{{}}},
 		"twice":       {Messages: []transcript.Message{user, call, result, result}},

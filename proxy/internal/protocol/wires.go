@@ -115,8 +115,7 @@ var Gemini = &Protocol{
 	Codec: gemini.DecodeMessage, Hash: gemini.MessageHash, Check: gemini.Checker,
 	Reply: gemini.DecodeReply, Record: func() Recorder { return gemini.NewRecorder(nil, 0) },
 	results: func(calls []transcript.ToolCall, rs []transcript.ToolResult) ([][]byte, error) { // all in one
-		raw, err := gemini.EncodeResults(calls, rs)
-		return [][]byte{raw}, err
+		return [][]byte{gemini.EncodeResults(calls, rs)}, nil
 	},
 }
 
