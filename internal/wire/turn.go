@@ -153,8 +153,7 @@ func Input(c transcript.ToolCall) string {
 // Tools writes tool definitions with commas between them. One whose bytes are of the format
 // goes in as it came. The schema's member has the given name; a tool without a schema gets
 // the one given, if any.
-func Tools(tools []model.Tool, isOwn func(raw string) bool, schemaName, noSchema string) ([]byte, error) {
-	var out []byte
+func Tools(tools []model.Tool, isOwn func(raw string) bool, schemaName, noSchema string) (out []byte) {
 	for i, t := range tools {
 		if i > 0 {
 			out = append(out, ',')
@@ -162,9 +161,6 @@ func Tools(tools []model.Tool, isOwn func(raw string) bool, schemaName, noSchema
 		if isOwn(t.Raw) {
 			out = append(out, t.Raw...)
 			continue
-		}
-		if t.Name == "" {
-			return nil, fmt.Errorf("tool %d: it has no name", i)
 		}
 		out = jsonspan.AppendQuote(append(out, `{"name":`...), t.Name)
 		if t.Description != "" {
@@ -175,12 +171,9 @@ func Tools(tools []model.Tool, isOwn func(raw string) bool, schemaName, noSchema
 			schema = noSchema
 		}
 		if schema != "" {
-			if jsonspan.Value(schema).Valid(jsonspan.Object) != nil {
-				return nil, fmt.Errorf("tool %q: its schema is no JSON object", t.Name)
-			}
 			out = append(append(out, `,"`+schemaName+`":`...), schema...)
 		}
 		out = append(out, '}')
 	}
-	return out, nil
+	return out
 }

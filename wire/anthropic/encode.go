@@ -53,10 +53,7 @@ func encode(req *model.Request, arrange func([]transcript.Message) ([][]byte, er
 	if err != nil {
 		return nil, fmt.Errorf("encode request: %w", err)
 	}
-	tools, err := encodeTools(req.Tools)
-	if err != nil {
-		return nil, fmt.Errorf("encode request: %w", err)
-	}
+	tools := encodeTools(req.Tools)
 	body := write(req, system, tools, list, false)
 	if req.SessionKey == "" {
 		return body, nil
@@ -122,7 +119,7 @@ func appendHead(out []byte, system string, tools []byte, caching bool) []byte {
 	return append(out, ']')
 }
 
-func encodeTools(tools []model.Tool) ([]byte, error) {
+func encodeTools(tools []model.Tool) []byte {
 	return wire.Tools(tools, ownTool, "input_schema", `{"type":"object"}`)
 }
 

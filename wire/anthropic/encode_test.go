@@ -175,16 +175,6 @@ func TestEncodeErrors(t *testing.T) {
 			},
 		},
 		{
-			"tool without a name",
-			model.Request{Messages: []transcript.Message{transcript.User("hi")}, Tools: []model.Tool{{}}},
-		},
-		{
-			"schema that is no object",
-			model.Request{
-				Messages: []transcript.Message{transcript.User("hi")}, Tools: []model.Tool{{Name: "n", Schema: "["}},
-			},
-		},
-		{
 			"begins with the assistant",
 			model.Request{Messages: []transcript.Message{transcript.Assistant(transcript.Say("hi"))}},
 		},

@@ -64,11 +64,7 @@ func (r *Request) Matches(body []byte) int { return r.body.Matches(r.Messages, b
 func (r *Request) Splice(v transcript.View, tools ...model.Tool) ([]byte, error) {
 	var more []jsonspan.Edit
 	if len(tools) > 0 && !r.top.tools.IsZero() {
-		list, err := encodeTools(tools)
-		if err != nil {
-			return nil, fmt.Errorf("splice request: %w", err)
-		}
-		more = append(more, wire.Insert(r.body.Data, r.top.tools, list))
+		more = append(more, wire.Insert(r.body.Data, r.top.tools, encodeTools(tools)))
 	}
 	made := wire.Made{Encode: EncodeMessage, Join: r.join}
 	if v.Marker > 0 {

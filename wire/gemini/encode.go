@@ -66,21 +66,13 @@ func write(req *model.Request, system string, turns []wire.Turn, signed bool) ([
 	if system != "" {
 		out = append(jsonspan.AppendQuote(append(out, `,"systemInstruction":{"parts":[{"text":`...), system), "}]}"...)
 	}
-	out, err := appendOptions(out, req)
-	if err != nil {
-		return nil, err
-	}
-	return joinResponses(out)
+	return joinResponses(appendOptions(out, req))
 }
 
 // appendOptions writes what comes after the contents.
-func appendOptions(out []byte, req *model.Request) ([]byte, error) {
+func appendOptions(out []byte, req *model.Request) []byte {
 	if len(req.Tools) > 0 {
-		list, err := declare(req.Tools)
-		if err != nil {
-			return nil, fmt.Errorf("encode gemini request: %w", err)
-		}
-		out = append(append(append(out, `,"tools":[{"functionDeclarations":[`...), list...), "]}]"...)
+		out = append(append(append(out, `,"tools":[{"functionDeclarations":[`...), declare(req.Tools)...), "]}]"...)
 		if req.NoTools {
 			out = append(out, `,"toolConfig":{"functionCallingConfig":{"mode":"NONE"}}`...)
 		}
@@ -95,11 +87,11 @@ func appendOptions(out []byte, req *model.Request) ([]byte, error) {
 	if len(config) > 0 {
 		out = append(append(append(out, `,"generationConfig":{`...), config[1:]...), '}')
 	}
-	return append(out, '}'), nil
+	return append(out, '}')
 }
 
 // declare writes function declarations. One that came off this wire goes in as it came.
-func declare(tools []model.Tool) ([]byte, error) {
+func declare(tools []model.Tool) []byte {
 	isOwn := func(raw string) bool {
 		v := jsonspan.Value(raw)
 		return v.Valid(jsonspan.Object) == nil && v.Get("name") != nil && v.Get("type") == nil &&

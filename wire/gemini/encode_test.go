@@ -105,8 +105,6 @@ func TestEncode(t *testing.T) {
 	for name, req := range map[string]model.Request{
 		"nothing": {}, "empty": {Messages: []transcript.Message{transcript.User("")}},
 		"orphan":      {Messages: []transcript.Message{user, result}},
-		"bad schema":  {Messages: []transcript.Message{user}, Tools: []model.Tool{{Name: "x", Schema: "7"}}},
-		"no name":     {Messages: []transcript.Message{user}, Tools: []model.Tool{{}}},
 		"twice":       {Messages: []transcript.Message{user, call, result, result}},
 		"no response": {Messages: []transcript.Message{transcript.NewMessage(transcript.RoleUser)}},
 	} {

@@ -81,7 +81,9 @@ func (r *recorder) Reply() (model.Reply, error) {
 	if ok {
 		reply.Messages = []transcript.Message{m}
 	}
-	reply.Stop = stopReason(reply.StopRaw, ok && m.Blocks().Has(transcript.KindToolCall))
+	if reply.Stop = stopReasons[reply.StopRaw]; reply.Stop == model.StopEnd && m.Blocks().Has(transcript.KindToolCall) {
+		reply.Stop = model.StopToolUse
+	}
 	return r.Finish(reply)
 }
 
@@ -191,20 +193,12 @@ func (r *recorder) message() (transcript.Message, bool) {
 	return m, err == nil
 }
 
-func stopReason(word string, called bool) model.StopReason {
-	switch word {
-	case "STOP":
-		if called {
-			return model.StopToolUse
-		}
-		return model.StopEnd
-	case "MAX_TOKENS":
-		return model.StopMaxTokens
-	case "SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII",
-		"IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT":
-		return model.StopRefusal
-	}
-	return model.StopUnknown
+// stopReasons are the provider's words; any other is [model.StopUnknown].
+var stopReasons = map[string]model.StopReason{
+	"STOP": model.StopEnd, "MAX_TOKENS": model.StopMaxTokens,
+	"SAFETY": model.StopRefusal, "RECITATION": model.StopRefusal, "LANGUAGE": model.StopRefusal,
+	"BLOCKLIST": model.StopRefusal, "PROHIBITED_CONTENT": model.StopRefusal, "SPII": model.StopRefusal,
+	"IMAGE_SAFETY": model.StopRefusal, "IMAGE_PROHIBITED_CONTENT": model.StopRefusal,
 }
 
 // usage reads what a request cost. The provider counts cached tokens as part of the prompt,

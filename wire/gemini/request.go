@@ -80,11 +80,7 @@ func (r *Request) Partial() bool { return r.cached }
 func (r *Request) Splice(v transcript.View, tools ...model.Tool) ([]byte, error) {
 	var more []jsonspan.Edit
 	if len(tools) > 0 && r.Declares() {
-		list, err := declare(tools)
-		if err != nil {
-			return nil, fmt.Errorf("splice gemini request: %w", err)
-		}
-		more = append(more, wire.Insert(r.body.Data, r.declarations, list))
+		more = append(more, wire.Insert(r.body.Data, r.declarations, declare(tools)))
 	}
 	out, err := r.body.Splice(v, wire.Made{Encode: EncodeMessage}, more...)
 	if err == nil && slices.ContainsFunc(v.Messages, func(m transcript.ViewMessage) bool {
