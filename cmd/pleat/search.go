@@ -144,7 +144,7 @@ func (f *searchFlags) inStore(ctx context.Context, p *term.Console, j *searchJSO
 		o.Store = st
 		return f.inAll(ctx, p, j, o)
 	}
-	s, err := stores.Reopen(ctx, st, one.Key)
+	s, err := pleat.OpenSession(ctx, st, one.Key, library.Roughly())
 	if err == nil {
 		about, _ := library.Described(ctx, st, one)
 		err = j.inSession(ctx, s, foundOf(about))

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/library"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/sessionfile"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
@@ -243,7 +244,7 @@ func askSessions(
 	var names []string
 	for i, info := range list {
 		tell.Share(i, len(list), "looking in sessions")
-		s, err := stores.Reopen(ctx, st, info.Key)
+		s, err := pleat.OpenSession(ctx, st, info.Key, library.Roughly())
 		var u recall.Unfolded
 		if err == nil {
 			u, err = s.Unfold(ctx, req)

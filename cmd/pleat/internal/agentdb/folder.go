@@ -92,9 +92,6 @@ func IsDatabase(name string) bool { return strings.HasSuffix(name, ".db") }
 
 // List lists the sessions of a database, the newest first.
 func (f *Folder) List(name string) ([]fs.FileInfo, error) {
-	if _, err := f.Root.Stat(name); err != nil { // it may be a link
-		return nil, err
-	}
 	file := filepath.Join(f.Name(), filepath.FromSlash(name))
 	now, err := versionOf(file)
 	if err != nil {

@@ -24,9 +24,6 @@ import (
 func Planned(p fold.Policy, count *tokens.Tokenizer) pleat.Options {
 	p.Budget.Window = 0
 	p.AtBirth = fold.Change(p.AtBirth, func(s *lever.Spill) { s.Window = 0 })
-	if p.CharsPerToken > 0 {
-		count = Counter(p, model.Model{})
-	}
 	return pleat.Options{
 		Policy: p, Codecs: Codecs(), Tokens: count,
 		Recall: func(handle string) string { return "pleat unfold " + handle },

@@ -60,9 +60,8 @@ type File struct {
 	tally  library.Tally       // of all records, also of those that are no messages
 	kept   []sessionlog.Record // all of them; nil if the file is large and has to be read again
 	Model  model.Model
-	known  bool             // the model is in the table
-	of     store.SessionKey // the session that it is, if it is one of the store
-	home   string           // in which a file may be listed
+	known  bool   // the model is in the table
+	home   string // in which a file may be listed
 
 	sidechains bool   // they are messages
 	first      prompt // whose size is known
@@ -298,8 +297,11 @@ func (f *File) Key(p fold.Policy) (store.SessionKey, error) {
 // listed is the session that it belongs to: a stored one, or that of a file that an agent keeps. It is zero if it is
 // none, or one of several in a file.
 func (f *File) listed() store.SessionKey {
-	if f.of.Session != "" || f.number > 1 {
-		return f.of
+	switch {
+	case f.Stored != nil:
+		return f.Stored.Key()
+	case f.number > 1:
+		return store.SessionKey{}
 	}
 	lib := library.New(library.Options{Home: f.home})
 	defer lib.Close()
@@ -375,6 +377,6 @@ func (f *File) Source() Source {
 	i := f.Info
 	return Source{
 		File: f.Name, Format: string(i.Format), Agent: i.Agent, Version: i.Version, ID: i.SessionID,
-		Parent: cmp.Or(library.ParentOf(f.of.Session), i.Parent), Title: i.Title, Dir: i.Dir, Model: i.Model, Damaged: i.Damaged,
+		Parent: cmp.Or(library.ParentOf(i.SessionID), i.Parent), Title: i.Title, Dir: i.Dir, Model: i.Model, Damaged: i.Damaged,
 	}
 }

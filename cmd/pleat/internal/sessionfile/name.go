@@ -34,7 +34,7 @@ func Find(ctx context.Context, p *term.Console, flags *stores.Flags, name string
 		for _, s := range list.Sessions {
 			names = append(names, s.Name)
 		}
-		err = fmt.Errorf(`no session or file is called %s%s ("pleat sessions" lists the sessions of agents, "pleat `+
+		err = fmt.Errorf(`no session or file is called %s, and no title begins so%s ("pleat sessions" lists the sessions of agents, "pleat `+
 			`store list" those in the store; "last" is the newest)`, name, term.DidYouMean("", name, names))
 	}
 	return info, err

@@ -36,9 +36,9 @@ func (f *File) readStored(ctx context.Context, p *term.Console, flags *stores.Fl
 	if err != nil {
 		return err
 	}
-	f.Stored, f.Name, f.of = s, info.Key.String(), info.Key
+	f.Stored, f.Name = s, info.Key.String()
 	f.Info = sessionlog.Info{
-		Format: stored, SessionID: f.of.Session, Title: about.Title, Dir: about.Project, Model: about.Model,
+		Format: stored, SessionID: info.Key.Session, Title: about.Title, Dir: about.Project, Model: about.Model,
 		Window: about.Budget.Window,
 	}
 	f.head, f.tally = about.Head, library.Tally{Last: about.Used, Spent: spent}
@@ -52,8 +52,8 @@ func (f *File) readStored(ctx context.Context, p *term.Console, flags *stores.Fl
 			f.view.Epochs++
 		}
 	}
-	f.view.copied = Compacted(f.of)
-	f.view.Planned = f.view.Folds > 0 && library.Observed(ctx, st, f.of)
+	f.view.copied = Compacted(info.Key)
+	f.view.Planned = f.view.Folds > 0 && library.Observed(ctx, st, info.Key)
 	if err := f.keep(ctx, st, s); err != nil {
 		return err
 	}

@@ -193,9 +193,12 @@ var errOtherContent = errors.New("the store has a session of that name with othe
 // bring compares the entries that the store has with those of a session, and adds the others.
 func (i *importing) bring(ctx context.Context, st Store, done Imported) (Imported, error) {
 	key := done.key()
-	there, err := collect(st.Scan(ctx, key, 1))
-	if err != nil {
-		return done, err
+	var there []store.Entry
+	for e, err := range st.Scan(ctx, key, 1) {
+		if err != nil {
+			return done, err
+		}
+		there = append(there, e)
 	}
 	w := entryWriter{store: st, key: key, last: uint64(len(there))}
 	tell := i.Progress()

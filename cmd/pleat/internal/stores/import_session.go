@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"iter"
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/library"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
@@ -52,18 +51,6 @@ func (d Imported) Print(p *term.Page) {
 func equalEntries(a, b store.Entry) bool {
 	return a.Seq == b.Seq && a.Kind == b.Kind && a.Label == b.Label && a.Time.Equal(b.Time) &&
 		bytes.Equal(a.Data, b.Data) && a.BodyHash == b.BodyHash && a.BodySize == b.BodySize
-}
-
-// collect gathers what a sequence yields until its first error.
-func collect[T any](seq iter.Seq2[T, error]) ([]T, error) {
-	var list []T
-	for x, err := range seq {
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, x)
-	}
-	return list, nil
 }
 
 var codecs = library.Codecs()

@@ -42,12 +42,10 @@ type Session struct {
 	Parent  string    `json:"parent,omitempty"` // the session whose sub-agent it is of
 }
 
-// Print implements [term.Result].
-func (j List) Print(p *term.Page) { printSessions(p, j.Sessions) }
-
-// printSessions prints a table of sessions and its sum. Names are whole, to be copied: on lines
+// Print implements [term.Result]: a table of sessions and its sum. Names are whole, to be copied: on lines
 // of their own where there is no room beside the numbers.
-func printSessions(p *term.Page, list []Session) {
+func (j List) Print(p *term.Page) {
+	list := j.Sessions
 	var all []store.SessionInfo
 	key := func(s Session) store.SessionKey { return store.SessionKey{Tenant: s.Tenant, Session: s.Session} }
 	for _, s := range list {

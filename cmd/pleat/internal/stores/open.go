@@ -19,7 +19,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/library"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/store"
@@ -283,9 +282,4 @@ func Find(ctx context.Context, p *term.Console, st Store, f *Flags, name string)
 		err = fmt.Errorf(`%w%s ("pleat store list" lists what is there)`, err, term.DidYouMean("", name, names))
 	}
 	return info, err
-}
-
-// Reopen opens a stored session to look something up in it.
-func Reopen(ctx context.Context, store store.Store, key store.SessionKey) (*pleat.Session, error) {
-	return pleat.OpenSession(ctx, store, key, library.Roughly())
 }

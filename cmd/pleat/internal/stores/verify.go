@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/library"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/recall"
@@ -105,7 +106,7 @@ func unreadable(ctx context.Context, store store.Store, key store.SessionKey, op
 func checkSession(
 	ctx context.Context, store store.Store, key store.SessionKey, tell *term.Progress,
 ) (folds int, problems []string, err error) {
-	s, err := Reopen(ctx, store, key)
+	s, err := pleat.OpenSession(ctx, store, key, library.Roughly())
 	if err != nil {
 		return 0, nil, err
 	}
