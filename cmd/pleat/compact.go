@@ -199,7 +199,7 @@ func (j *planJSON) Print(p *term.Page) {
 		return
 	}
 	if c := j.Cache; c.Removed > 0 {
-		p.Hang("", fmt.Sprintf("cache: %s tokens rewritten once, %s fewer in every request",
+		p.Hang("", fmt.Sprintf("One cache write of %s tokens; later requests are %s shorter.",
 			term.Thousands(c.Rewritten), term.Thousands(c.Removed)))
 	}
 	p.Hang("", notStored)

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/url"
 	"slices"
 	"time"
 
@@ -213,14 +214,14 @@ func (f *proxyFlags) complete(p *term.Console, o *proxy.Options) (err error) {
 			return err
 		}
 	}
-	if o.Anthropic, err = upstreamURL(f.anthropic); err != nil {
-		return err
+	for to, address := range map[**url.URL]string{
+		&o.Anthropic: f.anthropic, &o.OpenAI: f.openai, &o.Gemini: f.gemini,
+	} {
+		if *to, err = upstreamURL(address); err != nil {
+			return err
+		}
 	}
-	if o.Gemini, err = upstreamURL(f.gemini); err != nil {
-		return err
-	}
-	o.OpenAI, err = upstreamURL(f.openai)
-	return err
+	return nil
 }
 
 // start makes the proxy and listens on an address. The returned function closes the proxy,

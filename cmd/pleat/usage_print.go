@@ -23,7 +23,7 @@ func (j *usageJSON) Print(p *term.Page) {
 	}
 	p.Line("%s in %s, %s by the price list", term.Plural(j.All.Requests, "request"), term.Plural(j.Sessions, "session"),
 		p.Bold(j.All.cost()))
-	p.Hang("", "output is what the files count; \"pleat show NAME\" says what a session costs with the rest")
+	p.Hang("", "Some files under-report output; see \"pleat show NAME\".")
 	if j.All.Unpriced > 0 {
 		p.Line("without %s of models that have no price in the list", term.Plural(j.All.Unpriced, "request"))
 	}

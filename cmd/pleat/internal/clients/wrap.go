@@ -63,7 +63,7 @@ func (c Client) Through(
 	case "codex":
 		args = append([]string{"-c", `openai_base_url="` + base + `/v1"`}, args...)
 	case "opencode":
-		config, err := opencodeConfig(getenv("OPENCODE_CONFIG_CONTENT"), base)
+		config, err := c.configured(getenv("OPENCODE_CONFIG_CONTENT"), base)
 		if err != nil {
 			return nil, nil, nil, err
 		}
@@ -97,17 +97,16 @@ const piExtension = `export default (pi) => {
 };
 `
 
-// opencodeConfig adds the proxy's address for both providers to a configuration.
-func opencodeConfig(old, base string) (string, error) {
+// configured adds the keys that point a client to the proxy to a configuration as JSON.
+func (c Client) configured(old, base string) (string, error) {
 	config := make(map[string]any)
 	if strings.TrimSpace(old) != "" {
 		if err := json.Unmarshal([]byte(old), &config); err != nil {
 			return "", fmt.Errorf("read OPENCODE_CONFIG_CONTENT: %w", err)
 		}
 	}
-	for _, name := range []string{"anthropic", "openai"} {
-		clientconfig.Put(config, clientconfig.Key{Path: []string{"provider", name, "options", "baseURL"}, Value: base +
-			"/v1"})
+	for _, key := range c.pointTo(base) {
+		clientconfig.Put(config, key)
 	}
 	out, err := json.Marshal(config)
 	return string(out), err

@@ -40,22 +40,10 @@ func fill(t testing.TB, st store.Store, name string, rounds, window int, say str
 	must(t, s.Append(t.Context(), pleat.User("Mend the parser. "+say)))
 	for i := range rounds {
 		id, file := fmt.Sprint("c", i), fmt.Sprintf("src/%d%s.go", i%7, strings.ReplaceAll(say, "/", ""))
-		must(
-			t,
-			s.Append(
-				t.Context(),
-				pleat.Assistant(pleat.Say("I look. "+say),
-					pleat.Call(id, "read_file", fmt.Sprintf(`{"path":%q}`, file))),
-			),
-		)
-		must(
-			t,
-			s.Append(
-				t.Context(),
-				pleat.Results(pleat.Result(id,
-					say+strings.Repeat(fmt.Sprintf("func f%d() { return %d }\n", i, i), 120))),
-			),
-		)
+		must(t, s.Append(t.Context(),
+			pleat.Assistant(pleat.Say("I look. "+say), pleat.Call(id, "read_file", fmt.Sprintf(`{"path":%q}`, file)))))
+		must(t, s.Append(t.Context(),
+			pleat.Results(pleat.Result(id, say+strings.Repeat(fmt.Sprintf("func f%d() { return %d }\n", i, i), 120)))))
 		_, err := s.View(t.Context(), pleat.Turn{})
 		must(t, err)
 	}
@@ -563,15 +551,10 @@ func TestSumsAreOfRows(t *testing.T) {
 			inDays += d.Tokens
 		}
 		all := o.Sums.All
-		if got := []int{all.Tokens, o.Sums.Agents[0].Tokens, o.Sums.Projects[0].Tokens, inDays}; !slices.Equal(
-			got, []int{want, want, want, want},
-		) ||
-			all.Sessions != len(o.Sessions) ||
-			want == last {
-			t.Errorf(
-				"%s: all, agent, project and days are %d of %d sessions; the rows come to %d of %d, and came to %d before",
-				step.name, got, all.Sessions, want, len(o.Sessions), last,
-			)
+		got := []int{all.Tokens, o.Sums.Agents[0].Tokens, o.Sums.Projects[0].Tokens, inDays}
+		if !slices.Equal(got, []int{want, want, want, want}) || all.Sessions != len(o.Sessions) || want == last {
+			t.Errorf("%s: all, agent, project and days are %d of %d sessions; the rows come to %d of %d, and came to %d before",
+				step.name, got, all.Sessions, want, len(o.Sessions), last)
 		}
 		last = want
 	}
@@ -591,13 +574,8 @@ func TestLedgerSaysWhatBecameOfIt(t *testing.T) {
 		if i == 1 {
 			tool = "Edit"
 		}
-		must(
-			t,
-			s.Append(
-				t.Context(), pleat.Assistant(pleat.Call(id, tool, c)),
-				pleat.Results(pleat.Result(id, strings.Repeat("one\n", 50))),
-			),
-		)
+		must(t, s.Append(t.Context(), pleat.Assistant(pleat.Call(id, tool, c)),
+			pleat.Results(pleat.Result(id, strings.Repeat("one\n", 50)))))
 	}
 	h := newDash(t, st, "")
 	body := get(h, "/dash/ledger?s=made+up&show=calls").Body.String()

@@ -38,11 +38,7 @@ func TestWhoIsAnswered(t *testing.T) {
 		{"other origin", "127.0.0.1:4242", "127.0.0.1:1", map[string]string{"Origin": "http://evil.example"}, 403},
 		{"other port", "127.0.0.1:4242", "127.0.0.1:1", map[string]string{"Origin": "http://127.0.0.1:3000"}, 403},
 		{"no origin", "127.0.0.1:4242", "127.0.0.1:1", map[string]string{"Origin": "null"}, 403},
-		{
-			"another machine through a proxy on this one", "127.0.0.1:4242", "127.0.0.1:1",
-			map[string]string{"X-Forwarded-For": "192.0.2.7"},
-			403,
-		},
+		{"through a proxy", "127.0.0.1:4242", "127.0.0.1:1", map[string]string{"X-Forwarded-For": "192.0.2.7"}, 403},
 		{"typed", "127.0.0.1:4242", "127.0.0.1:1", map[string]string{"Sec-Fetch-Site": "none"}, 200},
 		{
 			"image of another site", "127.0.0.1:4242", "127.0.0.1:1",

@@ -134,11 +134,8 @@ func copies(t testing.TB, st *store.Memory, n int) {
 	t.Helper()
 	s := fill(t, st, "first", 10, 8000, "words")
 	for i := range n {
-		must(
-			t,
-			pleat.Fork(t.Context(), st, s.Key(), inside.Of(s).LastSeq(),
-				pleat.Key{Session: fmt.Sprintf("copy%04d", i)}, library.Codecs()),
-		)
+		must(t, pleat.Fork(t.Context(), st, s.Key(), inside.Of(s).LastSeq(),
+			pleat.Key{Session: fmt.Sprintf("copy%04d", i)}, library.Codecs()))
 	}
 }
 

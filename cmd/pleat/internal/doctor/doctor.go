@@ -173,10 +173,6 @@ func (d *doctor) examineProxy(ctx context.Context) (running bool) {
 	ctx, stop := context.WithTimeout(ctx, 3*time.Second)
 	defer stop()
 	running, status, err := tally.Probe(ctx, "http://"+d.Listen)
-	if errors.Is(err, tally.ErrAddress) {
-		d.wrong("proxy", err.Error(), "give --listen as HOST:PORT")
-		return false
-	}
 	another := "use another port: " + d.Start + " --listen HOST:PORT"
 	switch {
 	case running:

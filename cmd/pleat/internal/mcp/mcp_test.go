@@ -36,11 +36,9 @@ func session(rounds int) string {
 			more = `"id":"m` + id +
 				`","model":"claude-opus-4-5-20251101","usage":{"input_tokens":1000,"output_tokens":100},`
 		}
-		fmt.Fprintf(
-			&b,
+		fmt.Fprintf(&b,
 			`{"parentUuid":%s,"isSidechain":false,"cwd":"/home/dev/shop","sessionId":"long","version":"2.1.7","type":%q,"message":{%s"role":%q,"content":%s},"uuid":%q,"timestamp":"2026-01-02T10:00:00.000Z"}`+"\n",
-			parent, kind, more, kind, content, id,
-		)
+			parent, kind, more, kind, content, id)
 		parent = `"` + id + `"`
 	}
 	add("u0", "user", `"Uploads fail with 413.\u001b[31m Find out why."`)
@@ -51,14 +49,8 @@ func session(rounds int) string {
 			result = "upload_limit_bytes = 1048576\n"
 		}
 		quoted, _ := json.Marshal(result)
-		add(
-			fmt.Sprint("a", i),
-			"assistant",
-			fmt.Sprintf(
-				`[{"type":"text","text":"Step %d."},{"type":"tool_use","id":"t%d","name":"Read","input":{"file_path":%q}}]`, i, i,
-				path,
-			),
-		)
+		add(fmt.Sprint("a", i), "assistant", fmt.Sprintf(`[{"type":"text","text":"Step %d."},`+
+			`{"type":"tool_use","id":"t%d","name":"Read","input":{"file_path":%q}}]`, i, i, path))
 		add(fmt.Sprint("u", i+1), "user",
 			fmt.Sprintf(`[{"type":"tool_result","tool_use_id":"t%d","content":%s}]`, i, quoted))
 	}
@@ -144,14 +136,9 @@ func over(t *testing.T, lib *library.Library, test func(c client)) {
 		const token = "0123456789abcdef"
 		server := httptest.NewServer(mcp.NewHandler(srv, token))
 		defer server.Close()
-		c := connect(
-			t,
-			&sdk.StreamableClientTransport{
-				Endpoint:             server.URL,
-				HTTPClient:           &http.Client{Transport: bearer(token)},
-				DisableStandaloneSSE: true,
-			},
-		)
+		c := connect(t, &sdk.StreamableClientTransport{
+			Endpoint: server.URL, HTTPClient: &http.Client{Transport: bearer(token)}, DisableStandaloneSSE: true,
+		})
 		defer c.Close()
 		test(c)
 	})
@@ -184,10 +171,8 @@ func TestServer(t *testing.T) {
 		if got := strings.Join(names, " "); got != "handoff ledger note pin search sessions unfold" {
 			c.Errorf("tools: %s", got)
 		}
-		list := c.wants(
-			"sessions", nil, false, "sessions 1 to 3 of 3", "Uploads fail with 413.", "cannot be read",
-			"/home/dev/shop",
-		)
+		list := c.wants("sessions", nil, false, "sessions 1 to 3 of 3", "Uploads fail with 413.", "cannot be read",
+			"/home/dev/shop")
 		if strings.Contains(list, "\x1b") {
 			c.Errorf("a title has a control character: %q", list)
 		}
@@ -220,9 +205,7 @@ func TestServer(t *testing.T) {
 		c.wants("ledger", map[string]any{}, true, "session")
 		c.wants("pin", in(map[string]any{"text": "Never touch legacy."}), false, "shapes the handoff")
 		c.wants("note", in(map[string]any{"key": "k", "text": "The proxy cuts it."}), false, "shapes the handoff")
-		text := c.wants(
-			"handoff", in(map[string]any{"budget": 4000}), false, "Never touch legacy.", "The limit was 1 MB.", id,
-		)
+		text := c.wants("handoff", in(map[string]any{"budget": 4000}), false, "Never touch legacy.", "The limit was 1 MB.", id)
 		for _, m := range regexp.MustCompile(`unfold\("([0-9a-z]{8})"`).FindAllStringSubmatch(text, -1) {
 			c.wants("unfold", in(map[string]any{"handle": m[1]}), false, m[1])
 		}
@@ -250,10 +233,8 @@ func TestServer(t *testing.T) {
 				c.Errorf("%s: %+v", uri, r)
 			}
 		}
-		p, err := c.GetPrompt(
-			c.T.Context(),
-			&sdk.GetPromptParams{Name: "continue", Arguments: map[string]string{"session": id, "budget": "3000"}},
-		)
+		p, err := c.GetPrompt(c.T.Context(),
+			&sdk.GetPromptParams{Name: "continue", Arguments: map[string]string{"session": id, "budget": "3000"}})
 		if err != nil || !strings.Contains(p.Messages[0].Content.(*sdk.TextContent).Text, "Go on from where it ended") {
 			c.Errorf("prompt: %+v, %v", p, err)
 		}

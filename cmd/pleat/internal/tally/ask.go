@@ -9,7 +9,6 @@ import (
 	"io"
 	"math"
 	"net/http"
-	"net/url"
 	"strings"
 	"syscall"
 	"time"
@@ -30,9 +29,6 @@ func At(address string) string {
 
 // direct reaches proxies of pleat's, through no web proxy.
 var direct = &http.Client{Transport: &http.Transport{}, Timeout: 10 * time.Second}
-
-// ErrAddress is the error for what cannot be the address of a server.
-var ErrAddress = errors.New("no address of a server")
 
 // get sends a request, and reads at most so many bytes of the reply; nil: there was none.
 func get(ctx context.Context, method, address, token string, most int64) (*http.Response, []byte, error) {
@@ -56,9 +52,6 @@ func get(ctx context.Context, method, address, token string, most int64) (*http.
 // nothing answers.
 func Probe(ctx context.Context, base string) (ours bool, status string, err error) {
 	resp, head, err := get(ctx, http.MethodGet, strings.TrimRight(base, "/")+"/pleat/status", "", 4096)
-	if e, ok := errors.AsType[*url.Error](err); ok && e.Op == "parse" {
-		return false, "", ErrAddress
-	}
 	if resp == nil {
 		return false, "", err
 	}

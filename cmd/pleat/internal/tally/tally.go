@@ -51,12 +51,11 @@ func costs(t proxy.Tally) (out []string) {
 	}
 	switch t.Unpriced {
 	case 0:
+		return out
 	case 1:
-		out = append(out, "1 has no known price")
-	default:
-		out = append(out, term.Thousands(t.Unpriced)+" have no known price")
+		return append(out, "1 has no known price")
 	}
-	return out
+	return append(out, term.Thousands(t.Unpriced)+" have no known price")
 }
 
 // Spent says how many requests came through a proxy, and what they cost.

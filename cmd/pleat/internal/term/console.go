@@ -130,7 +130,7 @@ func (p *Console) Confirm(ctx context.Context, yes bool, question string) error 
 	}
 	a, err := p.Ask(ctx, question+" [y/N]")
 	if a = strings.ToLower(a); err == nil && a != "y" && a != "yes" {
-		err = errors.New("nothing was changed: it was not confirmed")
+		err = errors.New("cancelled; nothing changed")
 	}
 	return err
 }
