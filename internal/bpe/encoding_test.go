@@ -85,6 +85,22 @@ func TestCorpora(t *testing.T) {
 	}
 }
 
+// TestFastPath checks that the shortcut for words agrees with the functions that follow the
+// pattern.
+func TestFastPath(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	for range rounds(50_000) {
+		text := []byte(randomText(rng, 8))
+		if len(text) == 0 {
+			continue
+		}
+		classes := loadClasses()
+		if got, want := split(classes, text, 0), splitAny(classes, text, 0); got != want {
+			t.Fatalf("split(%q) = %d, want %d", text, got, want)
+		}
+	}
+}
+
 // TestSpecialTokensAreText checks that no spelling yields a special token.
 func TestSpecialTokensAreText(t *testing.T) {
 	for _, text := range []string{"<|endoftext|>", "<|fim_prefix|>", "<|endofprompt|>"} {

@@ -1,5 +1,101 @@
 package bpe
 
+// A kind is the class of one byte, coarse enough to switch on. Text is mostly
+// ASCII, and the kinds of two neighbouring bytes then decide which alternative of
+// the pattern applies.
+type kind uint8
+
+const (
+	kindSymbol kind = iota
+	kindLower
+	kindUpper
+	kindDigit
+	kindBlank      // the space character
+	kindOtherSpace // tab, vertical tab, form feed
+	kindNewline    // CR, LF
+	kindMultibyte  // anything beyond ASCII: needs a look at the whole character
+)
+
+var kinds = func() (table [256]kind) {
+	for c := range table {
+		switch {
+		case c >= 0x80:
+			table[c] = kindMultibyte
+		case c >= 'a' && c <= 'z':
+			table[c] = kindLower
+		case c >= 'A' && c <= 'Z':
+			table[c] = kindUpper
+		case c >= '0' && c <= '9':
+			table[c] = kindDigit
+		case c == ' ':
+			table[c] = kindBlank
+		case c == '\r' || c == '\n':
+			table[c] = kindNewline
+		case c == '\t' || c == '\v' || c == '\f':
+			table[c] = kindOtherSpace
+		}
+	}
+	return table
+}()
+
+// A plan says how to find the end of a piece of ASCII text. It follows from the
+// kinds of its first two bytes. Looking it up
+// takes one branch where testing the cases would take several, none of which can
+// be predicted.
+type plan uint8
+
+const (
+	planWord      plan = iota // a word that starts here
+	planWordAfter             // a word that starts with the next byte
+	planSymbols
+	planSymbolsAfter // a space, then symbols
+	planNumbers
+	planSpaces
+	planOne // one byte that nothing belongs to
+	planAny // not decided by the kinds
+)
+
+var plans = func() (table [8][8]plan) {
+	for first := range kind(8) {
+		for second := range kind(8) {
+			table[first][second] = planFor(first, second)
+		}
+	}
+	return table
+}()
+
+func planFor(first, second kind) plan {
+	isLetter := second == kindLower || second == kindUpper
+	switch {
+	case first == kindLower || first == kindUpper:
+		return planWord
+	case first == kindDigit:
+		return planNumbers
+	case first == kindNewline:
+		return planSpaces
+	case first == kindMultibyte || second == kindMultibyte:
+		return planAny
+	case isLetter:
+		return planWordAfter
+	case first == kindSymbol:
+		return planSymbols
+	case first == kindBlank && second == kindSymbol:
+		return planSymbolsAfter
+	case second == kindSymbol || second == kindDigit:
+		return planOne
+	default:
+		return planSpaces
+	}
+}
+
+// lowerRun returns the end of the run of a-z that starts at b[i:].
+func lowerRun(b []byte, i int) int {
+	for i < len(b) && kinds[b[i]] == kindLower {
+		i++
+	}
+	return i
+}
+
 // contraction returns the end of (?i:'s|'t|'re|'ve|'m|'ll|'d)? at b[i:], which is
 // i if there is none. The long s is the one character beyond ASCII that equals a
 // letter of these when case is ignored.
@@ -42,6 +138,10 @@ func upToThreeNumbers(t *classTable, b []byte, i int) int {
 // symbolRun returns the end of [^\s\p{L}\p{N}]* at b[i:].
 func symbolRun(t *classTable, b []byte, i int) int {
 	for i < len(b) {
+		if kinds[b[i]] == kindSymbol {
+			i++
+			continue
+		}
 		c, size := t.at(b, i)
 		if !c.isSymbol() {
 			break

@@ -11,7 +11,52 @@ package bpe
 //	\s*[\r\n]+
 //	\s+(?!\S)
 //	\s+
+//
+// This function does pieces of plain ASCII and leaves all else to splitAny.
 func split(t *classTable, b []byte, i int) int {
+	if i+1 >= len(b) {
+		return len(b)
+	}
+	switch p := plans[kinds[b[i]]][kinds[b[i+1]]]; p {
+	case planWord, planWordAfter:
+		return asciiWord(t, b, i, i+int(p-planWord))
+	case planSymbols:
+		return symbols(t, b, i)
+	case planSymbolsAfter:
+		return symbols(t, b, i+1)
+	case planNumbers:
+		return upToThreeNumbers(t, b, i+1)
+	case planSpaces:
+		return spaceRun(t, b, i)
+	case planOne:
+		return i + 1
+	default:
+		return splitAny(t, b, i)
+	}
+}
+
+// asciiWord returns the end of the piece that starts at b[start:] and whose
+// first letter, an ASCII one, is at i. Among ASCII letters both word alternatives
+// come to the same: upper case, then lower case, either of which may be missing.
+func asciiWord(t *classTable, b []byte, start, i int) int {
+	if kinds[b[i]] == kindUpper {
+		for i++; i < len(b) && kinds[b[i]] == kindUpper; i++ {
+		}
+	}
+	i = lowerRun(b, i)
+	switch {
+	case i == len(b):
+		return i
+	case b[i] == '\'':
+		return contraction(b, i)
+	case b[i] >= 0x80: // may be a letter or mark, and change what came before
+		return splitAny(t, b, start)
+	}
+	return i
+}
+
+// splitAny is split for any text: the pattern, alternative by alternative.
+func splitAny(t *classTable, b []byte, i int) int {
 	c, size := t.at(b, i)
 	if end := word(t, b, i, c, size); end > i {
 		return contraction(b, end)
