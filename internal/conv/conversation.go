@@ -239,7 +239,8 @@ func (c *Conversation) describeBlock(
 			f.Call = counted(call)
 			c.ledger.Result(ref, b.CallID, toolcall.DescribeResult(c.ledger.Entry(call).CallFacts, b))
 		}
-		f.Fixed, f.Empty = !Foldable(b), b.Parts.Len() == 0
+		// Parts that are neither text nor image may mean something to the provider: tool references load tools.
+		f.Fixed, f.Empty = b.Parts.Has(transcript.KindOpaque), b.Parts.Len() == 0
 	case transcript.Text:
 	case transcript.Thinking:
 		f.Fixed = true
@@ -256,10 +257,6 @@ func (c *Conversation) describeBlock(
 	f.Handle = c.Index.Add(f.Hash, transcript.Place{Start: ref.Message, End: ref.Message + 1, Block: ref.Block})
 	return f
 }
-
-// Foldable reports whether a result may be replaced by text. Parts that are neither text
-// nor image may mean something to the provider (tool references load tools).
-func Foldable(r transcript.ToolResult) bool { return !r.Parts.Has(transcript.KindOpaque) }
 
 // callState returns a call by its number in the ledger; zero: there is none.
 func (c *Conversation) callState(n int) transcript.CallState {
