@@ -301,9 +301,9 @@ func element(on *protocol.Protocol, m transcript.Message) [][]byte {
 		one, err = anthropic.EncodeMessage(m)
 		out = [][]byte{one}
 	case protocol.Chat:
-		out, err = openai.EncodeChatMessage(m)
+		out = openai.EncodeChatMessage(m)
 	case protocol.Responses:
-		out, err = openai.EncodeItems(m)
+		out = openai.EncodeItems(m)
 	case protocol.Gemini:
 		var one []byte
 		one, err = gemini.EncodeMessage(m)

@@ -1,7 +1,6 @@
 package openai
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/pleat-dev/pleat/internal/jsonspan"
@@ -33,10 +32,8 @@ func encodeChat(req *model.Request, maxTokens string) ([]byte, error) {
 		w.raw("{").key("role").str("system").key("content").str(req.System).end("}")
 	}
 	e := chatEncoder{}
-	for i, m := range arrange(req.Messages) {
-		if err := e.message(m); err != nil {
-			return nil, fmt.Errorf("encode chat message %d: %w", i, err)
-		}
+	for _, m := range arrange(req.Messages) {
+		e.message(m)
 	}
 	e.flush()
 	for _, el := range e.out {
@@ -52,13 +49,11 @@ func encodeChat(req *model.Request, maxTokens string) ([]byte, error) {
 
 // EncodeChatMessage makes the elements of the message array that stand for a message.
 // Most are one element; a message with several tool results is one for each.
-func EncodeChatMessage(m transcript.Message) ([][]byte, error) {
+func EncodeChatMessage(m transcript.Message) [][]byte {
 	e := chatEncoder{}
-	if err := e.message(m); err != nil {
-		return nil, fmt.Errorf("encode chat message: %w", err)
-	}
+	e.message(m)
 	e.flush()
-	return e.out, nil
+	return e.out
 }
 
 // isOfChat reports whether the bytes of a call or a tool are of the Chat wire.
@@ -101,41 +96,30 @@ func (e *chatEncoder) says(role transcript.Role, blocks []transcript.Block) {
 	e.out = append(e.out, w.end("}").b)
 }
 
-func (e *chatEncoder) message(m transcript.Message) error {
+func (e *chatEncoder) message(m transcript.Message) {
 	s := sortBlocks(m)
 	if len(s.results) == 0 || m.Role() == transcript.RoleAssistant {
 		e.flush()
 	}
 	if isChat(m) {
 		e.out = append(e.out, []byte(m.Raw()))
-		return nil
-	}
-	switch m.Role() {
-	case transcript.RoleAssistant:
-		return e.assistant(s)
-	case transcript.RoleUser, transcript.RoleSystem, transcript.RoleDeveloper, transcript.RoleTool:
-		return e.others(m.Role(), s)
-	default:
-		return fmt.Errorf("role %q is none of this wire", m.Role())
-	}
-}
-
-func (e *chatEncoder) others(role transcript.Role, s sorted) error {
-	if len(s.calls) > 0 {
-		return fmt.Errorf("tool call in a message of role %q", role)
+		return
 	}
 	for _, r := range s.results {
 		e.result(r)
 	}
+	role := m.Role()
 	if role == transcript.RoleTool {
 		role = transcript.RoleUser
 	}
-	if len(s.results) > 0 {
+	switch {
+	case role == transcript.RoleAssistant || len(s.calls) > 0:
+		e.assistant(s)
+	case len(s.results) > 0:
 		e.waiting = append(e.waiting, s.said...)
-	} else if len(s.said) > 0 {
+	case len(s.said) > 0:
 		e.says(role, s.said)
 	}
-	return nil
 }
 
 // result writes a tool message; its images wait.
@@ -165,12 +149,9 @@ func (e *chatEncoder) result(r transcript.ToolResult) {
 	e.out = append(e.out, w.end("}").b)
 }
 
-func (e *chatEncoder) assistant(s sorted) error {
-	if len(s.results) > 0 {
-		return fmt.Errorf("tool result in a message of role %q", transcript.RoleAssistant)
-	}
+func (e *chatEncoder) assistant(s sorted) {
 	if len(s.said) == 0 && len(s.calls) == 0 {
-		return nil // nothing but thinking: the provider wants words or calls
+		return // nothing but thinking: the provider wants words or calls
 	}
 	var w writer
 	w.raw("{").key("role").str("assistant").key("content")
@@ -190,7 +171,6 @@ func (e *chatEncoder) assistant(s sorted) error {
 		w.end("]")
 	}
 	e.out = append(e.out, w.end("}").b)
-	return nil
 }
 
 // plainThinking joins the thinking that nobody signed: that of servers which want it

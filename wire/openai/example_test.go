@@ -113,9 +113,9 @@ func ExampleEncodeChat() {
 }
 
 func ExampleEncodeChatMessage() {
-	elements, err := openai.EncodeChatMessage(transcript.User("Hi"))
-	fmt.Printf("%s %v\n", elements[0], err)
-	// Output: {"role":"user","content":"Hi"} <nil>
+	elements := openai.EncodeChatMessage(transcript.User("Hi"))
+	fmt.Printf("%s\n", elements[0])
+	// Output: {"role":"user","content":"Hi"}
 }
 
 func ExampleEncodeResponses() {
@@ -128,16 +128,14 @@ func ExampleEncodeResponses() {
 }
 
 func ExampleEncodeItems() {
-	items, err := openai.EncodeItems(transcript.Assistant(transcript.Say("I look."),
+	items := openai.EncodeItems(transcript.Assistant(transcript.Say("I look."),
 		transcript.Call("call_1", "read", "{}")))
 	for _, item := range items {
 		fmt.Println(string(item))
 	}
-	fmt.Println(err)
 	// Output:
 	// {"type":"message","role":"assistant","content":"I look."}
 	// {"type":"function_call","call_id":"call_1","name":"read","arguments":"{}"}
-	// <nil>
 }
 
 func ExampleDecodeChatReply() {

@@ -101,10 +101,7 @@ func (r *Request) moreTools(tools []model.Tool, encode func(*writer, model.Tool)
 }
 
 // joined joins the elements that a message became, for a splice.
-func joined(elements [][]byte, err error) ([]byte, error) {
-	if err != nil {
-		return nil, err
-	}
+func joined(elements [][]byte) ([]byte, error) {
 	if len(elements) == 0 {
 		return nil, fmt.Errorf("message has nothing that the wire can carry: %w", transcript.ErrBadView)
 	}

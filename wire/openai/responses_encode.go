@@ -1,7 +1,6 @@
 package openai
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/pleat-dev/pleat/internal/jsonspan"
@@ -31,10 +30,8 @@ func encodeResponses(req *model.Request, reasons bool) ([]byte, error) {
 	}
 	w.key("input").raw("[")
 	e := itemEncoder{calls: make(map[string]string)}
-	for i, m := range req.Messages {
-		if err := e.message(m); err != nil {
-			return nil, fmt.Errorf("encode responses message %d: %w", i, err)
-		}
+	for _, m := range req.Messages {
+		e.message(m)
 	}
 	for _, el := range e.out {
 		w.raw(string(el))
@@ -49,12 +46,10 @@ func encodeResponses(req *model.Request, reasons bool) ([]byte, error) {
 }
 
 // EncodeItems makes the items that stand for a message.
-func EncodeItems(m transcript.Message) ([][]byte, error) {
+func EncodeItems(m transcript.Message) [][]byte {
 	e := itemEncoder{calls: make(map[string]string)}
-	if err := e.message(m); err != nil {
-		return nil, fmt.Errorf("encode items: %w", err)
-	}
-	return e.out, nil
+	e.message(m)
+	return e.out
 }
 
 // responsesTool writes a tool definition: as it came if it came off this wire.
@@ -91,16 +86,10 @@ func (e *itemEncoder) sawCall(id, typ string) {
 	}
 }
 
-func (e *itemEncoder) message(m transcript.Message) error {
+func (e *itemEncoder) message(m transcript.Message) {
 	if m.Format() == transcript.FormatResponses && m.Raw() != "" && e.fits(m) {
 		e.raw(m)
-		return nil
-	}
-	switch m.Role() {
-	case transcript.RoleAssistant, transcript.RoleUser, transcript.RoleSystem, transcript.RoleDeveloper,
-		transcript.RoleTool:
-	default:
-		return fmt.Errorf("role %q is none of this wire", m.Role())
+		return
 	}
 	var said []transcript.Block
 	for _, b := range m.Blocks().All() {
@@ -114,7 +103,6 @@ func (e *itemEncoder) message(m transcript.Message) error {
 		}
 	}
 	e.said(m.Role(), said)
-	return nil
 }
 
 // fits reports whether a message's results are of the type that their calls were written

@@ -40,8 +40,8 @@ func (r *ResponsesRequest) Splice(v transcript.View, tools ...model.Tool) ([]byt
 			r.callTypes(&enc)
 		}
 		enc.out = nil
-		err := enc.message(m)
-		return joined(enc.out, err)
+		enc.message(m)
+		return joined(enc.out)
 	}}, append(more, r.moreTools(tools, (*writer).responsesTool)...)...)
 	if err != nil {
 		return nil, fmt.Errorf("splice responses request: %w", err)

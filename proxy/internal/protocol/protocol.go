@@ -28,7 +28,7 @@ type Protocol struct {
 	Check   func(model.Model) func(transcript.View, *transcript.Transcript) error
 	Reply   func(body []byte) (model.Reply, error)
 	Record  func() Recorder
-	results func(calls []transcript.ToolCall, results []transcript.ToolResult) ([][]byte, error) // writes the answers
+	results func(calls []transcript.ToolCall, results []transcript.ToolResult) [][]byte // writes the answers
 }
 
 var Protocols = []*Protocol{Messages, Chat, Responses, Gemini}
@@ -189,12 +189,15 @@ func (p *Protocol) Edited(m transcript.Message, edits []transcript.BlockEdit) (t
 
 // Answer makes the messages that answer calls.
 func (p *Protocol) Answer(calls []transcript.ToolCall, rs []transcript.ToolResult) ([]transcript.Message, error) {
-	all, err := p.results(calls, rs)
-	out := make([]transcript.Message, len(all))
-	for i := 0; i < len(all) && err == nil; i++ {
-		out[i], err = p.Codec(all[i])
+	var out []transcript.Message
+	for _, raw := range p.results(calls, rs) {
+		m, err := p.Codec(raw)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, m)
 	}
-	return out, err
+	return out, nil
 }
 
 // Alone is a message of the session as it goes out: without the name that binds it to others, which the

@@ -1,7 +1,6 @@
 package protocol
 
 import (
-	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -44,11 +43,11 @@ var Messages = &Protocol{
 	}),
 	Codec: anthropic.DecodeMessage, Hash: anthropic.MessageHash, Check: anthropic.Checker,
 	Reply: anthropic.DecodeReply, Record: func() Recorder { return anthropic.NewRecorder(nil, 0) },
-	results: func(_ []transcript.ToolCall, rs []transcript.ToolResult) ([][]byte, error) { // all in one
+	results: func(_ []transcript.ToolCall, rs []transcript.ToolResult) [][]byte { // all in one
 		blocks := transcript.Results(rs...).Blocks().List()
-		raw, err := anthropic.EncodeMessage(
+		raw, _ := anthropic.EncodeMessage( // there is something to send
 			transcript.WireMessage(transcript.RoleTool, transcript.FormatAnthropic, "", blocks...)) // the calls did come off it
-		return [][]byte{raw}, err
+		return [][]byte{raw}
 	},
 }
 
@@ -75,14 +74,13 @@ var Chat = &Protocol{
 
 // eachResult writes one message for each result, as the OpenAI wires have it.
 func eachResult(
-	encode func(transcript.Message) ([][]byte, error),
-) func([]transcript.ToolCall, []transcript.ToolResult) ([][]byte, error) {
-	return func(_ []transcript.ToolCall, rs []transcript.ToolResult) (all [][]byte, err error) {
+	encode func(transcript.Message) [][]byte,
+) func([]transcript.ToolCall, []transcript.ToolResult) [][]byte {
+	return func(_ []transcript.ToolCall, rs []transcript.ToolResult) (all [][]byte) {
 		for _, r := range rs {
-			raw, failed := encode(transcript.Results(r))
-			all, err = append(all, raw...), cmp.Or(err, failed)
+			all = append(all, encode(transcript.Results(r))...)
 		}
-		return all, err
+		return all
 	}
 }
 
@@ -114,8 +112,8 @@ var Gemini = &Protocol{
 	}),
 	Codec: gemini.DecodeMessage, Hash: gemini.MessageHash, Check: gemini.Checker,
 	Reply: gemini.DecodeReply, Record: func() Recorder { return gemini.NewRecorder(nil, 0) },
-	results: func(calls []transcript.ToolCall, rs []transcript.ToolResult) ([][]byte, error) { // all in one
-		return [][]byte{gemini.EncodeResults(calls, rs)}, nil
+	results: func(calls []transcript.ToolCall, rs []transcript.ToolResult) [][]byte { // all in one
+		return [][]byte{gemini.EncodeResults(calls, rs)}
 	},
 }
 
