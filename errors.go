@@ -55,9 +55,9 @@ func (e *CannotFitError) Error() string {
 func (e *CannotFitError) Sizes() string {
 	p := e.Parts
 	n := text.Thousands[int]
-	return fmt.Sprintf("the smallest view has %s tokens by pleat's count, %s may be sent: "+
-		"system prompt %s, tools %s, user messages %s, pins and user words %s, the rest %s",
-		n(p.Total()), n(e.Max), n(p.System), n(p.Tools), n(p.User), n(p.Pins),
+	return fmt.Sprintf("%s tokens are too few: the smallest view has %s tokens by pleat's count, system prompt %s, "+
+		"tools %s, user messages %s, pins and user words %s, the rest %s",
+		n(e.Max), n(p.Total()), n(p.System), n(p.Tools), n(p.User), n(p.Pins),
 		n(p.Total()-p.System-p.Tools-p.User-p.Pins))
 }
 

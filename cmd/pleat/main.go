@@ -58,7 +58,7 @@ func execute(ctx context.Context, p *term.Console, args []string) int {
 	msg := err.Error()
 	p.Note("pleat: %s\n", term.WithoutPassword(msg))
 	if _, ok := errors.AsType[term.UsageError](err); ok || strings.HasPrefix(msg, "unknown command") {
-		fmt.Fprintf(p.Stderr, "Run \"%s --help\" for usage.\n", c.CommandPath())
+		fmt.Fprintf(p.Stderr, "Run \"%s --help\" for usage.\n", strings.TrimSuffix(c.CommandPath(), " help"))
 		return 2
 	}
 	return 1

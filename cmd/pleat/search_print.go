@@ -49,17 +49,13 @@ func (j *searchJSON) Print(p *term.Page) {
 func (j *searchJSON) printNext(p *term.Page) {
 	if len(j.Sessions) > 0 {
 		f := j.Sessions[0]
-		next := "all of the first: pleat unfold " + f.Hits[0].Handle + " --in " + cmp.Or(f.name, f.File)
+		next := "the whole first hit: pleat unfold " + f.Hits[0].Handle + " --in " + cmp.Or(f.name, f.File)
 		if j.store != "" {
 			next += " --store " + term.WithoutPassword(j.store)
 		}
 		p.Line("")
 		if j.some > 0 {
-			have := " have"
-			if j.some == 1 {
-				have = " has"
-			}
-			p.Hang("", term.Plural(j.some, "session")+have+" only some of the words: --any")
+			p.Hang("", term.Verb(j.some, "more session", "has", "have")+" some of the words: add --any")
 		}
 		p.Hang("", next)
 		if slices.ContainsFunc(j.Sessions, func(f foundJSON) bool { return f.More }) {

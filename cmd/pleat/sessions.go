@@ -18,9 +18,10 @@ import (
 
 func sessionsCommand(p *term.Console) *cobra.Command {
 	c := &cobra.Command{
-		Use:   "sessions",
-		Args:  noArguments,
-		Short: "list sessions",
+		Use:        "sessions",
+		Args:       noArguments,
+		SuggestFor: []string{"list", "ls"},
+		Short:      "list sessions",
 		Long: `Looks where agents keep their sessions in your home folder (--agent names those that are
 known), and lists them by agent, newest first, with size, tokens, cost by the price list,
 title, project and how often they were compacted. "pleat usage" adds up the cost. Sessions of
@@ -73,14 +74,19 @@ type sessionsFlags struct {
 	paths       bool
 }
 
-// files are those of agents in a home folder, of one agent if it is named.
+// files are those of agents in a home folder, of one agent if it is named, also as setup does: claude for claude-code.
 func (o *sessionsFlags) files(p *term.Console, progress func(done, all int)) (*library.Library, error) {
 	if o.home = cmp.Or(o.home, p.Home()); o.home == "" {
 		return nil, errors.New("no home folder: name one with --home")
 	}
-	if o.agent != "" && !slices.Contains(library.Agents(), o.agent) {
-		return nil, term.UsageError(fmt.Sprintf("unknown agent %q%s: want one of %s", o.agent,
-			term.DidYouMean("", o.agent, library.Agents()), strings.Join(library.Agents(), ", ")))
+	if o.agent != "" {
+		names := library.Agents()
+		i := slices.IndexFunc(names, func(n string) bool { return strings.HasPrefix(n+"-", o.agent+"-") })
+		if i < 0 {
+			return nil, term.UsageError(fmt.Sprintf("unknown agent %q%s: want one of %s", o.agent,
+				term.DidYouMean("", o.agent, names), strings.Join(names, ", ")))
+		}
+		o.agent = names[i]
 	}
 	return library.New(library.Options{Home: filepath.Clean(o.home), Progress: progress}), nil
 }
@@ -153,7 +159,8 @@ func (j *sessionsJSON) Print(p *term.Page) {
 			"folded. Names are in front of the files.")
 	}
 	p.Hang("",
-		"\"pleat store list\" has what went through pleat (proxy, wrap, run, demo); \"last\" is the newest of both.")
+		"\"pleat store list\" has what went through pleat (proxy, wrap, run, demo); \"last\" is the newest of both, "+
+			"demos and sub-agents aside.")
 }
 
 const foundColumns = "  %-16s%9s%8s%9s  "

@@ -171,4 +171,5 @@ func (l agentList) Print(out *term.Page) {
 		}
 		row(c.Name, here, setup, what)
 	}
+	out.Hang("", `"pleat setup AGENT --inside" needs no proxy; without --inside the agent uses the proxy`)
 }

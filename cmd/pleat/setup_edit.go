@@ -22,7 +22,7 @@ import (
 type editFlags struct {
 	show, yes, undo bool
 	later           bool         // an agent may be pointed to a proxy that does not run yet
-	before          func() error // must succeed before anything is written; nil: nothing must
+	before          func() error // must succeed before a change is shown and made; nil: nothing must
 	done            string       // is said when the change is made
 }
 
@@ -38,14 +38,16 @@ func (f *editFlags) run(ctx context.Context, p *term.Console, changes ...clients
 	if err != nil {
 		return err
 	}
+	if f.before != nil && !f.show {
+		if err := f.before(); err != nil {
+			return err
+		}
+	}
 	changed, ok, err := f.ask(ctx, p, edits)
 	if !changed {
 		p.Printf("it is set up already: %s\n", paths(edits))
 	}
-	if ok && f.before != nil {
-		err = f.before()
-	}
-	if !ok || err != nil {
+	if !ok {
 		return err
 	}
 	for _, e := range edits {

@@ -34,12 +34,12 @@ type unfoldFlags struct {
 func unfoldCommand(p *term.Console) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "unfold HANDLE|CALL|mMESSAGE|path:FILE[@CALL]",
-		Args:  takes(1, 1, "one handle, number of a call, or path: and a file"),
+		Args:  takes(1, 1, "a handle, a call's number, or path:FILE"),
 		Short: "print something folded, byte for byte",
-		Long: `Prints what a handle stands for, exactly as it was. Stubs and search hits have handles. CALL is
-the number of a call in the ledger, and stands for what it changed in a file, or else for its
-result; m12 is message 12, or the longest part of it. The content is checked against the hash
-it was folded under.
+		Long: `Prints what a handle stands for, exactly as it was. Stubs and search hits have handles. 12 is
+a call, m12 a message: of call 12 in the ledger what it changed in a file, or else its result;
+of message 12 all of it, or its longest part. The content is checked against the hash it was
+folded under.
 
 path:FILE is a file as the session left it, rebuilt from what its calls read, wrote and
 edited; with @CALL, as it was after that call. If it is certain, the output is the file. If
@@ -115,8 +115,8 @@ func (f *unfoldFlags) inFile(ctx context.Context, p *term.Console, info library.
 	}
 	u, err := s.Unfold(ctx, f.req)
 	if err != nil {
-		return nothingThere(err, f.req, "; longer stretches have handles after \"pleat compact FILE\", "+
-			"and \"pleat search WORDS --in FILE\" finds more")
+		return nothingThere(err, f.req, `: find one with "pleat search WORDS --in FILE"; longer stretches have `+
+			`handles after "pleat compact FILE"`)
 	}
 	return f.print(p, unfoldedJSON{Sessions: []string{f.in}, Unfolded: u})
 }
@@ -195,24 +195,22 @@ func (f *unfoldFlags) find(
 	found, err = askSessions(ctx, p, st, all, f.req)
 	if errors.Is(err, store.ErrNotFound) {
 		slices.Sort(handles)
-		hint := "; \"pleat search WORDS\" finds handles, \"pleat store list\" lists sessions, and --in NAME looks " +
-			"in an agent's session, which search names below its title; a FILE will do"
+		const hint = `: find one with "pleat search WORDS", or look in an agent's session with --in NAME`
 		err = nothingThere(err, f.req, cmp.Or(term.DidYouMean("", name, slices.Compact(handles)), hint))
 	}
 	return found, err
 }
 
-// nothingThere adds a hint to the error for a handle that nothing has, unless it has one.
+// nothingThere is the error for a handle that nothing has, with a hint. Calls, messages and files have their own.
 func nothingThere(err error, req recall.UnfoldRequest, hint string) error {
 	if !errors.Is(err, store.ErrNotFound) {
 		return err
 	}
-	msg := strings.TrimSuffix(err.Error(), ": "+store.ErrNotFound.Error()) // it says so already
-	if _, number := strconv.Atoi(strings.TrimPrefix(req.Handle, "#")); number == nil ||
+	if _, number := strconv.Atoi(strings.TrimLeft(req.Handle, "#m")); number == nil ||
 		strings.HasPrefix(req.Handle, recall.PathPrefix) {
-		return errors.New(msg)
+		return errors.New(strings.TrimSuffix(err.Error(), ": "+store.ErrNotFound.Error())) // it says so already
 	}
-	return errors.New(msg + hint)
+	return fmt.Errorf("no such handle %q%s", req.Handle, hint)
 }
 
 // handlesIn lists the handles in the records of a session's folds.

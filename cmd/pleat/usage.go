@@ -70,9 +70,10 @@ pleat usage --saved`,
 }
 
 type usageFlags struct {
-	home, agent, by, since, until string
-	saved                         term.TokenCount
-	store                         *stores.Flags
+	sessionsFlags
+	by, since, until string
+	saved            term.TokenCount
+	store            *stores.Flags
 }
 
 // usageJSON is what "pleat usage --json" prints.
@@ -147,7 +148,7 @@ func usageOf(ctx context.Context, p *term.Console, o usageFlags) (*usageJSON, er
 	}
 	tell := p.Progress()
 	defer tell.Done()
-	lib, err := (&sessionsFlags{home: o.home, agent: o.agent}).files(p,
+	lib, err := o.files(p,
 		func(done, all int) { tell.Share(done, all, "reading sessions") })
 	if err != nil {
 		return nil, err

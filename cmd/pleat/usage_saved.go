@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -182,8 +183,12 @@ func (j *replayedJSON) Print(p *term.Page) {
 	row := func(name string, tokens int, usd float64) {
 		ratio := ""
 		if usd > 0 && name != "pleat" {
-			ratio = fmt.Sprintf("%+.0f%%", (j.USDWith/usd-1)*100)
-			more := j.USDWith > 1.005*usd
+			percent, than := math.Round((j.USDWith/usd-1)*100), "less"
+			more := percent > 0
+			if more {
+				than = "more"
+			}
+			ratio = fmt.Sprintf("%.0f%% %s", math.Abs(percent), than)
 			dearer, thanNone = dearer || more && usd != j.USDWhole, thanNone || more && usd == j.USDWhole
 		}
 		line := fmt.Sprintf("  %-20s%8s%11s%13s", name, term.Short(tokens), term.Cents(usd), ratio)

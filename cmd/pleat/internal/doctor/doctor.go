@@ -194,7 +194,7 @@ func (d *doctor) examineProxy(ctx context.Context) (running bool) {
 			break
 		}
 		_ = l.Close()
-		d.note("proxy", fmt.Sprintf("none at %s; \"%s%s\" starts one there", d.Listen, d.Start, tally.At(d.Listen)))
+		d.note("proxy", fmt.Sprintf("none at %s; agents set up with --inside need none; \"%s%s\" starts one there", d.Listen, d.Start, tally.At(d.Listen)))
 	}
 	return running
 }
@@ -232,8 +232,8 @@ func (d *doctor) examineKeys() {
 	if len(set) > 0 {
 		d.ok("keys", strings.Join(set, ", ")+" set")
 	} else {
-		d.note("keys", "none in the environment; \"pleat run\" needs one, or a model server on this machine; "+
-			"agents may have logins of their own")
+		d.note("keys", "none in the environment; only \"pleat run\" needs one, or a model server on this machine; agents "+
+			"have logins of their own")
 	}
 	for _, name := range baseNames {
 		if base := d.Getenv(name); base != "" {

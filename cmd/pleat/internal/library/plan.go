@@ -122,7 +122,7 @@ var Levers = map[string]string{
 	"spill": "too large to show whole", "shorten": "long message cut", "supersede": "out of date or repeated",
 	"collapse": "finished stretch of work", "mask": "old result", "snip": "middle of the session",
 	"digest": "old turns as a page", "summarize": "old turns as a summary",
-	"squeeze": "last resort, to fit", "truncate": "oldest half dropped",
+	"squeeze": "cut further, to fit", "truncate": "oldest half dropped",
 }
 
 // Triggers explains why epochs open, for people.

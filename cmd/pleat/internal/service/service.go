@@ -129,7 +129,7 @@ func (o Options) launchAgent(label, log string) string {
 // description is what it was before.
 func (s *Service) Start(ctx context.Context) error {
 	if s.file == "" {
-		return run(ctx, s.start)
+		return run(ctx, inTerminal, s.start)
 	}
 	was, err := s.own()
 	if err == nil || errors.Is(err, fs.ErrNotExist) {
@@ -138,7 +138,7 @@ func (s *Service) Start(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("start the proxy: %w", err)
 	}
-	if err = run(ctx, s.start); err == nil {
+	if err = run(ctx, inTerminal, s.start); err == nil {
 		return nil
 	}
 	if was != nil {
@@ -150,7 +150,7 @@ func (s *Service) Start(ctx context.Context) error {
 // Stop ends the proxy, which does not start any more either.
 func (s *Service) Stop(ctx context.Context) error {
 	if s.file == "" {
-		return run(ctx, s.stop)
+		return run(ctx, "", s.stop)
 	}
 	switch _, err := s.own(); {
 	case errors.Is(err, fs.ErrNotExist):
@@ -158,7 +158,7 @@ func (s *Service) Stop(ctx context.Context) error {
 	case err != nil:
 		return fmt.Errorf("stop the proxy: %w", err)
 	}
-	if err := run(ctx, s.stop); err != nil {
+	if err := run(ctx, "", s.stop); err != nil {
 		return err
 	}
 	return os.Remove(s.file)
@@ -174,11 +174,13 @@ func (s *Service) own() ([]byte, error) {
 	return text, err
 }
 
-func run(ctx context.Context, commands [][]string) error {
+// inTerminal begins the error of a system that does not start the proxy.
+const inTerminal = "no service manager starts it here, so run \"pleat proxy\" in a terminal: "
+
+func run(ctx context.Context, help string, commands [][]string) error {
 	for _, c := range commands {
 		if out, err := exec.CommandContext(ctx, c[0], c[1:]...).CombinedOutput(); err != nil {
-			return fmt.Errorf("%s: %w: %s (\"pleat proxy\" in a terminal needs no service)", strings.Join(c, " "), err,
-				term.Clip(term.OneLine(string(out)), 200))
+			return fmt.Errorf("%s%s: %w: %s", help, strings.Join(c, " "), err, term.Clip(term.OneLine(string(out)), 200))
 		}
 	}
 	return nil

@@ -152,7 +152,7 @@ func (r *Folded) fold(ctx context.Context, s *pleat.Session, flags FoldFlags) (v
 		if e, ok := errors.AsType[*pleat.CannotFitError](err); ok {
 			err = fmt.Errorf("%s (--budget %d or more would do)", e.Sizes(), e.Parts.Total())
 		}
-		err = fmt.Errorf("fold %s to %s tokens: %w", r.File.Name, term.Thousands(r.budget), err)
+		err = fmt.Errorf("fold %s: %w", r.File.Name, err)
 	}
 	return view, err
 }
@@ -263,7 +263,7 @@ func (r *Folded) Tell(p *term.Console) {
 	if len(rep.Folds) == 0 {
 		p.Note("nothing was folded: %s\n", WhyNot(r.Tokens(), r.Policy))
 		if r.undone {
-			p.Note("this replaces what an earlier compact had folded in %s\n", r.Session.Key())
+			p.Note("%s is unfolded again; handles from before still work\n", r.Session.Key())
 		}
 	}
 	for _, l := range library.ByLever(rep.Folds) {
