@@ -41,7 +41,7 @@ first.`,
 pleat bench
 # your own sessions, two arms, two budgets
 pleat bench --corpus ~/.claude/projects --arms default,tail --budget 20k,8k
-# beside a policy of your own
+# with a policy of your own
 pleat bench --corpus ~/.claude/projects --arms default --policy ./mine.json
 # the public sessions that the published table is from
 pleat bench --fetch data

@@ -27,8 +27,8 @@ func compactCommand(p *term.Console) *cobra.Command {
 		Short:      "fold a session to a budget; originals go to the store",
 		Long: `Folds the session in FILE ("-" is standard input, last the newest session) so that what is left
 has at most --budget tokens, and prints it. The whole session is stored first, so "pleat unfold HANDLE" gives back
-anything that was folded, exactly. Of a session that fits already, only very large
-results are folded. Without --digest-model no model is asked, and the same file, policy and
+anything that was folded, exactly. If the session already fits, only very large results are
+folded. Without --digest-model no model is asked, and the same file, policy and
 budget give the same bytes.
 
 Formats:
@@ -67,7 +67,7 @@ func (c *compactFlags) declare(fs *pflag.FlagSet) {
 	c.fold.Declare(fs)
 	fs.StringVar(&c.fold.Dir, "dir", ".", "write the plain copies that some policies keep into `FOLDER`")
 	c.digests.Declare(fs)
-	fs.BoolVar(&c.orCode, "or-code", false, "if that model does not write a digest, code may: no error")
+	fs.BoolVar(&c.orCode, "or-code", false, "let code write a digest that this model does not, without an error")
 	fs.StringVarP(&c.out, "output", "o", "", "write the result to `OUT` instead of standard output")
 	fs.BoolVar(&c.force, "force", false, "replace OUT if it exists")
 	fs.StringVar(&c.format, "format", "text", "form of the result: `FORMAT` is text or prompt")

@@ -22,10 +22,10 @@ func configCommand(p *term.Console) *cobra.Command {
 		SuggestFor: []string{"policies", "settings"},
 		Args:       takes(0, 1, "one command"),
 		Short:      "show settings and where each came from, and policies",
-		Long: `Shows the values that the flags of COMMAND have without a command line, and where each comes
-from: the environment (--max-turns is PLEAT_MAX_TURNS), pleat.toml in this folder or the
-nearest one above it, pleat.toml in your configuration folder, or the default. Without
-COMMAND it shows what is set for any command.
+		Long: `Shows the default value of each flag of COMMAND and where it comes from: the environment
+(--max-turns is PLEAT_MAX_TURNS), else pleat.toml in this folder or the nearest one above it,
+else pleat.toml in your configuration folder, else pleat itself. Without COMMAND it shows what is
+set for any command.
 
 In pleat.toml a key is the name of a flag: at the top for every command that has the flag, in
 a table for one command. A file found in a project folder comes from others. It may only set
@@ -120,7 +120,7 @@ func policiesCommand(p *term.Console) *cobra.Command {
 you need, save it, and pass the file to --policy.`,
 		Example: `# all of them
 pleat config policies
-# a policy of your own
+# make your own policy
 pleat config policies default > mine.json
 pleat compact session.jsonl --dry-run --policy ./mine.json`,
 	}

@@ -29,8 +29,8 @@ what fills their windows, what was folded and why, what another budget or policy
 was done to each file, and a search over all of it. It prints its address. It never changes a
 session; a file of an agent is read into the store when it is opened.
 
-It listens to this machine alone. To listen to others it needs a token, which is typed in once.
-"pleat proxy --dash" serves the same beside a proxy, and follows its sessions.`,
+It serves this machine alone. To serve others it needs a token, which a browser asks for once.
+"pleat proxy --dash" serves the same next to a proxy, and follows its sessions.`,
 		Example: `# look at every session on this machine
 pleat dash --open
 # from another machine, with a token

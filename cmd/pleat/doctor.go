@@ -26,13 +26,13 @@ model servers on this machine, and the agents that are set up. Each line says wh
 and what to do if something is wrong. The exit code is 1 if something is.
 
 With --live it tries a hosted provider instead, with the key in ANTHROPIC_API_KEY, OPENAI_API_KEY
-or GEMINI_API_KEY: about ten requests through a proxy of its own, for a few cents. It names the
+or GEMINI_API_KEY: about ten requests through a separate proxy, for a few cents. It names the
 price and asks. Keys are neither shown nor stored.`,
 		Example: "pleat doctor\npleat doctor --json\npleat doctor --live anthropic",
 	}
 	fs := c.Flags()
 	f := stores.Declare(fs)
-	listen := fs.String("listen", "", "where the proxy listens, or would: `ADDRESS` (default: as agents are set up)")
+	listen := fs.String("listen", "", "the `ADDRESS` of the proxy (default: as agents are set up)")
 	asJSON := fs.Bool("json", false, "print one JSON object")
 	live := fs.String("live", "", "try a `PROVIDER` with your key: anthropic, openai or gemini")
 	name := fs.String("model", "", "with --live: the `MODEL` to ask (default the cheapest)")

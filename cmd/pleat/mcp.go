@@ -33,10 +33,10 @@ the Model Context Protocol: on standard input and output, or over streamable HTT
 "pleat mcp install CLIENT" sets a client up.
 
 Its tools are sessions, search, unfold, ledger and handoff, and note and pin, which shape
-handoffs. A file is read into the store when its session is asked for, and never changed. Only
-the folders that "pleat sessions" lists are looked into, and links out of them are not followed.
+handoffs. A file is read into the store when its session is asked for, and never changed. The
+server looks only into the folders that "pleat sessions" lists, and follows no links out of them.
 
-Whoever can use the server can read all of these sessions. With --http it listens only to
+Whoever can use the server can read all of these sessions. With --http it serves only
 this machine, unless --token-file has a token, which clients send as a bearer token.`,
 		Example: `# set Claude Code up to use it
 pleat mcp install claude

@@ -34,7 +34,7 @@ func proxyCommand(p *term.Console) *cobra.Command {
 		Short:     "forward an agent's requests to its provider, folded to fit the window",
 		Long: `Receives the requests of agents and forwards them to their provider. Conversations that
 outgrow their model's window are folded on the way. Nothing is lost: the model can get back
-what it wants to see again. Apart from the recall tools, which conversations with tools get from
+what it needs. Apart from the recall tools, which conversations with tools get from
 their first request on, requests go out byte for byte until something is folded.
 Point the agent at it:
 
@@ -45,15 +45,15 @@ Point the agent at it:
 "pleat wrap" starts it for one agent and ends with it. docs/start.md has recipes for
 programs. Keys are passed on, and neither stored nor logged.
 
-"pleat proxy start" runs it in the background with the flags that it is given, now and when
+"pleat proxy start" runs it in the background with the flags that you give, now and when
 you log in: as a user unit of systemd, an agent of launchd or a scheduled task of Windows.
 "pleat proxy stop" ends that. "pleat status" shows its sessions and what they cost. "pleat
 proxy drain" makes it fold no new conversations, so that it can be stopped later without
-leaving one behind that no longer fits its window.
+leaving one that no longer fits its window.
 
-To listen to other machines it needs a token: clients then add it to the address,
-http://HOST:4141/t/TOKEN, or send it as the header X-Pleat-Token. Draining needs a token of its
-own then: --drain-token-file.`,
+To serve other machines it needs a token: clients then add it to the address,
+http://HOST:4141/t/TOKEN, or send it as the header X-Pleat-Token. Draining then needs a separate
+token: --drain-token-file.`,
 		Example: `# for everything on this machine
 pleat proxy
 # the same in the background, also after the next login
@@ -88,7 +88,7 @@ func (f *proxyFlags) declareServer(fs *pflag.FlagSet) {
 	fs.StringVar(&f.listen, "listen", tally.Address, "listen on `ADDRESS`")
 	fs.StringVar(&f.tokenFile, "token-file", "", "require the token in `FILE` from every client")
 	fs.StringVar(&f.drainFile, "drain-token-file", "", "require the token in `FILE` to drain")
-	fs.StringArrayVar(&f.hosts, "host", nil, "let clients call the proxy by `NAME` too; with a token any name will do")
+	fs.StringArrayVar(&f.hosts, "host", nil, "let clients call the proxy by `NAME` too; with a token, any name works")
 	fs.BoolVar(&f.open, "open", false, "listen beyond this machine without a token")
 	fs.BoolVar(&f.dash, "dash", false, "serve the dashboard too, at /, to this machine alone")
 	fs.StringVar(&f.dashFile, "dash-token-file", "", "require the token in `FILE` for the dashboard, not clients'")
@@ -125,7 +125,7 @@ func (f *proxyFlags) declare(fs *pflag.FlagSet) {
 	fs.StringVar(&f.anthropic, "upstream-anthropic", "https://api.anthropic.com", "forward Anthropic requests to `URL`")
 	fs.StringVar(&f.openai, "upstream-openai", "https://api.openai.com", "forward OpenAI requests to `URL`")
 	fs.StringVar(&f.gemini, "upstream-gemini", gemini.DefaultBaseURL, "forward Gemini requests to `URL`")
-	fs.Var(&f.window, "window", "the window, `N` tokens, of models that the table lacks; a limit for the others")
+	fs.Var(&f.window, "window", "take `N` tokens as the window of models that the table lacks, and as a limit for the others")
 	fs.Var(&f.memory, "memory",
 		"hold at most about `SIZE` of requests, replies and sessions (default a quarter of the machine)")
 	fs.StringVar(&f.policy, "policy", "default", sessionfile.PolicyUsage)

@@ -26,8 +26,8 @@ func statusCommand(p *term.Console) *cobra.Command {
 		Use:   "status",
 		Args:  noArguments,
 		Short: "show what the proxy did: sessions, folds, cost with and without pleat",
-		Long: `Asks the running proxy for the sessions charged last: how full their windows are, how often
-they were folded, what was sent instead of what, and what it cost by the price list.`,
+		Long: `Asks the running proxy for the sessions used last: how full their windows are, how often they
+were folded, how much shorter requests became, and what it cost by the price list.`,
 		Example: "pleat status",
 	}
 	fs := c.Flags()

@@ -14,7 +14,7 @@ func runCommand(p *term.Console) *cobra.Command {
 		Short: "give a model a task, in a window that never overflows",
 		Long: `Works on TASK with a model and the tools of a coding agent, in this folder, until it is done.
 Before every request the conversation is folded as far as its window needs. Nothing is lost:
-the model can get back what it wants to see again. Without TASK it is a chat: in it,
+the model can get back what it needs. Without TASK it is a chat: in it,
 /compact FOCUS folds at once, and Ctrl-C stops an answer, or ends the chat at the prompt.
 
 The model is the one that --model names, else one for which there is a key or a server on
@@ -27,7 +27,7 @@ otherwise. --resume continues a run that was interrupted.
 ` + models.Help,
 		Example: `# a task, tests allowed without asking
 pleat run --allow 'bash(go test *)' 'Find out why the build is red and fix it.'
-# go on where it stopped
+# continue where it stopped
 pleat run --resume last`,
 	}
 	c.RunE = runs(p, live.Declare(c.Flags()).Run)
@@ -40,16 +40,16 @@ func demoCommand(p *term.Console) *cobra.Command {
 		Args:      takes(0, 1, "one scenario"),
 		ValidArgs: live.Scenarios(),
 		Short:     "watch an agent stay inside a small window: no key, no server",
-		Long: `Plays a rehearsal of "pleat run": a program plays the model, really calls the tools in a folder
-of its own, and needs no network. The context fills up and is folded; in shop, which is played
-without SCENARIO, an early result comes back word for word. SCENARIO is one of these:
+		Long: `Plays a rehearsal of "pleat run": a program plays the model and calls real tools, in a separate
+folder and without a network. The context fills up and is folded; in shop, the default, an early
+result comes back word for word. SCENARIO is one of these:
 
 ` + live.About + `
 With --model, a real model plays constraint or plot.`,
 		Example: `pleat demo
 # one of the published designs, in its own demonstration
 pleat demo book
-# what a policy does silently, too
+# also what a policy does silently
 pleat demo three-layer --verbose`,
 	}
 	c.RunE = runs(p, live.DeclareDemo(c.Flags()).Run)

@@ -27,8 +27,8 @@ func searchCommand(p *term.Console) *cobra.Command {
 		Use:   "search QUERY [--in FILE]",
 		Short: "find lines in your sessions",
 		Long: `Looks for the words of QUERY in everything that was said and done: in the sessions that "pleat
-sessions" lists and in those of the store, with most of the words first; with --in in one session
-file, with --session in one stored session, with --store in that store alone. Where sessions have
+sessions" lists and in those of the store, those with most of the words first; with --in in one
+session file, with --session in one stored session, with --store in that store alone. Where sessions have
 all the words, those with only some are counted; --any shows them. The first search
 builds an index of all sessions next to the store, and each brings it up to date, unless
 --index=false. Names are found by their parts ("upload limit" finds uploadLimit), and words in
@@ -52,7 +52,7 @@ pleat search "upload limit" --session file:27a33e9`,
 	f := &searchFlags{set: fs, store: stores.Declare(fs), req: recall.SearchRequest{Budget: -1}}
 	fs.BoolVar(&f.src.Strict, "strict", false, "with --in: a damaged line is an error")
 	fs.StringVar(&f.file, "in", "",
-		"look in this session `FILE` alone; a name that \"pleat sessions\" lists, last or - will do")
+		"look in this session `FILE` alone, or a name that \"pleat sessions\" lists, last or -")
 	fs.StringVar(&f.session, "session", "",
 		"look only in the stored session `NAME`, its beginning, or last: the newest there")
 	fs.BoolVar(&f.any, "any", false, "when all are searched, show the sessions that have only some of the words too")

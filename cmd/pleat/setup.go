@@ -25,7 +25,7 @@ through "pleat proxy". Setup shows the change and asks; without a terminal it ne
 rest of the file stays byte for byte. --undo reverts the change, or all changes if no AGENT is given.
 
 The proxy must run from then on: setup offers to start it, as "pleat proxy start" does. If no
-proxy answers, nothing is written, unless --later says so. "pleat wrap AGENT" needs no setup.
+proxy answers, nothing is written, unless --later is given. "pleat wrap AGENT" needs no setup.
 Without AGENT setup lists the agents.
 
 With --inside there is no proxy: claude, codex, opencode, pi or qwen compacts as before, runs

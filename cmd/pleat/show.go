@@ -49,11 +49,11 @@ func browseCommand(p *term.Console) *cobra.Command {
 		Short: "explore a session: turns, messages, folds and originals",
 		Long: `Shows a session as a tree on the terminal: turns, their messages, what each takes in tokens,
 and what is folded. A FILE is folded to --budget first, and nothing is
-stored; a SESSION of the store is shown with the folds that it has. The newest of both is last.
+stored; a SESSION of the store is shown with its folds. Last is the newest of both.
 
-Right and left open and close a branch, enter shows what is behind a line, u changes between
-the original and what stands for it, / finds words, ? lists the keys, q goes back and
-out. Where there is no terminal, the tree is printed.`,
+Right and left open and close a branch, enter shows the text of a line, u changes between the
+original and what replaces it, / finds words, ? lists the keys, q goes back and out. Without a
+terminal the tree is printed.`,
 		Example: `pleat browse session.jsonl --budget 30k
 pleat browse run-20260102`,
 	}

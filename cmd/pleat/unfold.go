@@ -67,8 +67,8 @@ pleat unfold path:src/limit.go --session work --diff`,
 	}
 	fs := c.Flags()
 	f := &unfoldFlags{Flags: stores.Declare(fs)}
-	fs.StringVar(&f.in, "in", "", "look in this session `FILE` instead; a session's name, last or - will do")
-	fs.StringVar(&f.session, "session", "", "look only in this `SESSION`; the beginning of its name, or last, will do")
+	fs.StringVar(&f.in, "in", "", "look in this session `FILE` instead, or a session's name, last or -")
+	fs.StringVar(&f.session, "session", "", "look only in this `SESSION`: its name, the beginning of it, or last")
 	fs.StringVar(&f.lines, "lines", "", "only lines `A:B`, counted from 1, B included; A: and :B and A work too")
 	fs.StringVar(&f.req.Pattern, "grep", "", "only lines that match the regular expression `RE`")
 	fs.IntVar(&f.req.Around, "around", 0, "with --grep: also `N` lines before and after each")

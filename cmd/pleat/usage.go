@@ -26,7 +26,7 @@ func usageCommand(p *term.Console) *cobra.Command {
 		Long: `Adds up the tokens that providers reported, as the session files of agents on this machine
 record them, and what they cost by the price list (subscriptions and discounts are not known). Abandoned branches count too, and sub-agents that are in the file of their
 session; Claude Code now keeps them in files of their own, which are not read. A request that
-several files have counts once. Some versions of Claude Code record too little output.
+is in several files counts once. Some versions of Claude Code record too little output.
 
 If the store has the bill of a proxy, the end says what its clients spent, and about what
 the same requests would have cost without pleat. The same goes for "pleat run", which leaves

@@ -33,7 +33,7 @@ type browseView struct {
 const keys = `up, down, j, k    move
 page up, page down, home, end
 right, left       open and close a turn
-enter             show what is behind a line
+enter             show the text of a line
 u                 there: change between what was folded and what stands for it
 /                 find words in all that was said; enter finds them
 n, N              find the next place, or the one before

@@ -53,7 +53,7 @@ type Flags struct {
 func Declare(fs *pflag.FlagSet) *Flags {
 	f := &Flags{}
 	f.declare(fs)
-	fs.BoolVar(&f.orCode, "or-code", false, "if a named digest model does not write a digest, code may: no error")
+	fs.BoolVar(&f.orCode, "or-code", false, "let code write a digest that a named model does not, without an error")
 	fs.StringArrayVar(&f.roots, "root", nil, "let the file tools touch `FOLDER` too; may be given more than once")
 	fs.StringVar(&f.system, "system", "", "take the system prompt from `FILE`")
 	fs.StringVar(&f.skills, "skills", "", "a `FOLDER` of skills: folders with a SKILL.md each")
@@ -64,7 +64,7 @@ func Declare(fs *pflag.FlagSet) *Flags {
 	fs.BoolVar(&f.secrets, "no-redact", false, "leave keys and tokens in tool output as they are")
 	fs.BoolVar(&f.noRecall, "no-recall", false, "give the model no recall tools")
 	fs.Var(&f.tokens, "max-tokens", "stop after `N` tokens, in and out")
-	fs.DurationVar(&f.limits.Time, "max-time", 2*time.Hour, "stop after `TIME`, such as 10m; 0: no limit")
+	fs.DurationVar(&f.limits.Time, "max-time", 2*time.Hour, "stop after `TIME`, such as 10m; 0 for no limit")
 	f.hooks.declare(fs)
 	return f
 }
@@ -73,13 +73,13 @@ func Declare(fs *pflag.FlagSet) *Flags {
 func DeclareDemo(fs *pflag.FlagSet) *Flags {
 	f := &Flags{demo: true}
 	f.declare(fs)
-	fs.Lookup("dir").Usage = "work in `FOLDER`; else in a new one, which it names first"
+	fs.Lookup("dir").Usage = "work in `FOLDER` instead of a new one, whose name is printed"
 	fs.Lookup("dir").DefValue = ""
 	fs.Lookup("model").Usage = "let a real `MODEL` play constraint or plot, at its price"
 	for _, typed := range []string{"model", "max-usd"} { // no setting makes a rehearsal cost something
 		_ = fs.SetAnnotation(typed, term.Typed, nil)
 	}
-	fs.Lookup("window").Usage = "keep the conversation within `N` tokens; else what the scenario is for"
+	fs.Lookup("window").Usage = "keep the conversation within `N` tokens instead of the scenario's window"
 	return f
 }
 
@@ -89,16 +89,16 @@ func (f *Flags) declare(fs *pflag.FlagSet) {
 	f.digests.Declare(fs)
 	fs.StringVar(&f.rules, "digest-rules", "", "your own `RULES` for digests, such as \"keep every number\"")
 	fs.StringVar(&f.model, "model", "", "the `MODEL` to ask; see above")
-	fs.BoolVar(&f.verbose, "verbose", false, "show what policies fold before every request, files kept, and cache hits too")
+	fs.BoolVar(&f.verbose, "verbose", false, "also show what policies fold before every request, files kept, and cache hits")
 	fs.StringVar(&f.policy, "policy", "default", sessionfile.PolicyUsage)
 	fs.Var(&f.window, "window", "keep the conversation within `N` tokens; else the model's window")
 	fs.StringVar(&f.dir, "dir", ".", "work in `FOLDER`")
 	fs.BoolVar(&f.asJSON, "json", false, "print one event a line; docs/agent.md has the form")
-	fs.StringVar(&f.session, "session", "", "call the session `NAME`; else it gets a new name")
-	fs.StringVar(&f.resume, "resume", "", "go on with session `ID`, or \"last\"")
-	fs.IntVar(&f.limits.Turns, "max-turns", 200, "stop after `N` requests; 0: no limit")
+	fs.StringVar(&f.session, "session", "", "call the session `NAME` instead of a new name")
+	fs.StringVar(&f.resume, "resume", "", "continue session `ID`, or \"last\"")
+	fs.IntVar(&f.limits.Turns, "max-turns", 200, "stop after `N` requests; 0 for no limit")
 	fs.Float64Var(&f.limits.USD, "max-usd", 10,
-		"stop after `N` dollars, where the model's prices are known; 0: no limit")
+		"stop after `N` dollars, if the model's prices are known; 0 for no limit")
 	f.maxUSD = fs.Lookup("max-usd")
 	fs.StringVar(&f.otel, "otel", "", telemetry.Usage)
 }

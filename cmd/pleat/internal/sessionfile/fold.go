@@ -40,7 +40,7 @@ type FoldFlags struct {
 // Declare declares the flags.
 func (f *FoldFlags) Declare(fs *pflag.FlagSet) {
 	f.Budget = 60_000
-	fs.Var(&f.Budget, "budget", "the most `TOKENS` of the result: 60000, 60_000, 60k, 0.2M")
+	fs.Var(&f.Budget, "budget", "fold to at most `TOKENS`: 60000, 60_000, 60k, 0.2M")
 	fs.StringVar(&f.Policy, "policy", "default", PolicyUsage)
 	fs.StringVar(&f.focus, "focus", "",
 		"what matters most from here on, in a few `WORDS`; a page is then always written")

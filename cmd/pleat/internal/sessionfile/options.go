@@ -95,7 +95,7 @@ type Digests struct {
 // Declare declares the flags.
 func (d *Digests) Declare(fs *pflag.FlagSet) {
 	fs.StringVar(&d.Name, "digest-model", "", "let `MODEL` write the digests; none: code writes them")
-	fs.Var(&d.output, "digest-output", "MODEL may write `N` tokens at once, where neither table nor server says how many")
+	fs.Var(&d.output, "digest-output", "MODEL may write `N` tokens at once, if neither table nor server says how many")
 }
 
 // Open makes the client; without a model none, and no error.

@@ -13,7 +13,7 @@ type Index struct{ flag *pflag.Flag }
 
 // DeclareIndex declares --index.
 func DeclareIndex(fs *pflag.FlagSet) Index {
-	fs.Bool("index", true, "keep an index of all sessions beside your own store; =false: each search reads them all")
+	fs.Bool("index", true, "keep an index of all sessions next to your own store; with =false each search reads them all")
 	return Index{fs.Lookup("index")}
 }
 

@@ -43,7 +43,7 @@ func Declare(fs *pflag.FlagSet) *Flags {
 	f := &Flags{}
 	fs.StringVar(&f.Path, "store", "", "the store: a `FILE` or postgres://…; else $PLEAT_STORE, or in your data folder")
 	fs.StringVar(&f.KeyFile, "store-key-file", "", "encrypt it with the first key in `FILE`, else in $PLEAT_STORE_KEY")
-	fs.StringVar(&f.Tenant, "tenant", "", "use only the sessions of tenant `NAME`; new sessions get it")
+	fs.StringVar(&f.Tenant, "tenant", "", "use only the sessions of tenant `NAME`, also for new ones")
 	return f
 }
 
