@@ -23,7 +23,8 @@ func (j *usageJSON) Print(p *term.Page) {
 	}
 	p.Line("%s in %s, %s by the price list", term.Plural(j.All.Requests, "request"), term.Plural(j.Sessions, "session"),
 		p.Bold(j.All.cost()))
-	p.Hang("", "Some files under-report output; see \"pleat show NAME\".")
+	p.Hang("", "Some files, such as Claude Code's, leave out most output tokens, so the real cost is higher; "+
+		"\"pleat show NAME\" estimates it.")
 	if j.All.Unpriced > 0 {
 		p.Line("without %s of models that have no price in the list", term.Plural(j.All.Unpriced, "request"))
 	}
