@@ -151,11 +151,20 @@ func Shorten(txt, rest string, fits func(string) bool) string {
 	return short(sort.Search(len(keeps)-1, func(i int) bool { return fits(short(i)) })) // few of them are long
 }
 
-// withoutMiddle keeps keep bytes of a text, two thirds of them from its beginning.
+// withoutMiddle keeps about keep bytes of a text, two thirds of them from its beginning, in whole words.
 func withoutMiddle(words string, keep int, rest string) string {
 	head, tail := text.CutText(words, keep-keep/3), text.CutEnd(words, keep/3)
-	gone := text.Plural(len(words)-len(head)-len(tail), "byte")
-	return head + "\n[… " + gone + " left out" + rest + " …]\n" + tail
+	if i := strings.LastIndexAny(head, " \n"); i > len(head)/2 {
+		head = head[:i]
+	}
+	if i := strings.IndexAny(tail, " \n"); i >= 0 && i < len(tail)/2 {
+		tail = tail[i+1:]
+	}
+	gone, around := text.Plural(len(words)-len(head)-len(tail), "byte"), "\n"
+	if !strings.Contains(head+tail, "\n") {
+		around = " "
+	}
+	return head + around + "[… " + gone + " left out" + rest + " …]" + around + tail
 }
 
 // brief shortens each paste in a text to keep bytes.

@@ -144,7 +144,7 @@ func (p *page) sayAlways(e *entry) {
 	s := p.list[e.at]
 	s.Question = ""
 	words, rest := s.Brief(p.rest(s.Message)), p.rest(s.Message)
-	if len(words) > 3*minKept { // else the mark would take as much as it saves
+	if e.size.least < e.size.whole {
 		words = withoutMiddle(words, minKept, rest)
 	}
 	txt := p.saidText(s, words)
@@ -158,7 +158,7 @@ func (p *page) size(i int) size {
 	rest := p.rest(s.Message)
 	words := s.Brief(rest)
 	z := size{p.o.Count(p.saidText(s, words)) + 1, math.MaxInt}
-	if len(words) >= minKept {
+	if len(words) > 3*minKept { // else the mark would take as much as it saves
 		z.least = p.o.Count(p.saidText(s, withoutMiddle(words, minKept, rest))) + 1
 	}
 	return z
