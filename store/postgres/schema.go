@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	_ "embed"
 	"fmt"
 	"slices"
 
@@ -11,7 +12,7 @@ import (
 	"github.com/pleat-dev/pleat/store"
 )
 
-// versions are those of the schema. A step is for good, and the schema below is as all of them leave it.
+// versions are those of the schema. A step is for good, and schema.sql is as all of them leave it.
 // testdata has the tables of each version.
 var versions = rows.Versions{Oldest: 2}
 
@@ -19,91 +20,9 @@ var versions = rows.Versions{Oldest: 2}
 // be longer than an index takes, so sessions are found by a hash over their names, and
 // owner is 8 bytes of the hash of the tenant. Compressed bytes are kept as they are
 // (EXTERNAL). docs/format.md explains the columns.
-const schema = `
-CREATE SCHEMA IF NOT EXISTS pleat;
-CREATE TABLE pleat.version(version integer PRIMARY KEY, applied timestamptz NOT NULL DEFAULT now());
-CREATE SEQUENCE pleat.moment;
-CREATE TABLE pleat.session(
-	id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-	owner bigint NOT NULL,
-	hash bytea NOT NULL UNIQUE,
-	head bigint NOT NULL,
-	bytes bigint NOT NULL,
-	first bigint NOT NULL,
-	last bigint NOT NULL,
-	newest bigint NOT NULL,
-	tenant bytea NOT NULL,
-	name bytea NOT NULL,
-	kinds bytea NOT NULL,
-	sum bytea NOT NULL
-) WITH (fillfactor = 70);
-CREATE INDEX session_owner ON pleat.session(owner);
-CREATE TABLE pleat.entry(
-	session bigint NOT NULL,
-	seq bigint NOT NULL,
-	moment bigint NOT NULL,
-	prev bigint NOT NULL,
-	time bigint NOT NULL,
-	size bigint NOT NULL,
-	kind bytea NOT NULL,
-	label bytea NOT NULL,
-	body bytea,
-	text bytea,
-	find bytea,
-	sum bytea NOT NULL,
-	data bytea NOT NULL,
-	PRIMARY KEY(session, seq)
-);
-CREATE INDEX entry_body ON pleat.entry(body, session) WHERE body IS NOT NULL;
-CREATE INDEX entry_find ON pleat.entry(find, moment, seq) WHERE find IS NOT NULL;
-CREATE TABLE pleat.blob(
-	owner bigint NOT NULL,
-	size bigint NOT NULL,
-	codec smallint NOT NULL,
-	hash bytea NOT NULL,
-	data bytea NOT NULL,
-	PRIMARY KEY(hash, owner)
-);
-ALTER TABLE pleat.blob ALTER COLUMN data SET STORAGE EXTERNAL;
-CREATE TABLE pleat.text(
-	session bigint NOT NULL,
-	seq bigint NOT NULL,
-	size bigint NOT NULL,
-	codec smallint NOT NULL,
-	data bytea NOT NULL,
-	PRIMARY KEY(session, seq)
-);
-ALTER TABLE pleat.text ALTER COLUMN data SET STORAGE EXTERNAL;
-CREATE TABLE pleat.pending(
-	session bigint NOT NULL,
-	seq bigint NOT NULL,
-	done bigint NOT NULL,
-	PRIMARY KEY(session, seq)
-);
-CREATE TABLE pleat.indexed(
-	session bigint PRIMARY KEY,
-	places bigint NOT NULL,
-	words bigint NOT NULL
-) WITH (fillfactor = 70);
-CREATE TABLE pleat.place(
-	session bigint NOT NULL,
-	seq bigint NOT NULL,
-	start bigint NOT NULL,
-	size bigint NOT NULL,
-	line bigint NOT NULL,
-	lines bigint NOT NULL,
-	length bigint NOT NULL,
-	words tsvector NOT NULL,
-	PRIMARY KEY(session, seq, start)
-);
-CREATE INDEX place_words ON pleat.place USING gin(words);
-CREATE TABLE pleat.claim(
-	work bytea PRIMARY KEY,
-	token bytea NOT NULL,
-	expires timestamptz NOT NULL
-);
-CREATE INDEX claim_expires ON pleat.claim(expires);
-`
+//
+//go:embed schema.sql
+var schema string
 
 // schemaLock is the advisory lock of whoever makes or changes the tables: "pleat" in ASCII.
 const schemaLock = 0x706c656174

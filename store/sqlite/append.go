@@ -19,7 +19,7 @@ func (t tables) Append(
 		if err := t.fits(ctx); err != nil {
 			return err
 		}
-		x, err := t.session(ctx, t.write.session, key)
+		x, err := t.current(ctx, key)
 		if err != nil {
 			return err
 		}
@@ -30,7 +30,7 @@ func (t tables) Append(
 			return err
 		}
 		if source != nil {
-			now, err := t.session(ctx, t.write.session, source.Key)
+			now, err := t.current(ctx, source.Key)
 			if err == nil {
 				err = source.Still(now)
 			}
@@ -48,7 +48,8 @@ func (t tables) Append(
 		if head = x.Head; head == last {
 			return nil
 		}
-		_, err = t.write.setSession.ExecContext(ctx, x.Values()...)
+		_, err = t.exec(ctx, `UPDATE session
+			SET head = ?, kinds = ?, bytes = ?, first = ?, last = ?, newest = ?, sum = ? WHERE id = ?`, x.Values()...)
 		return err
 	})
 	return head, err
@@ -58,23 +59,34 @@ func (t tables) Append(
 // whoever lacks it would go on in plain text, or with one that was taken from use.
 func (s *Store) fits(ctx context.Context) error {
 	var id []byte
-	err := s.write.sealer.QueryRowContext(ctx).Scan(&id)
+	err := s.get(ctx, pages.Sealer, nil, &id)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = nil
 	} else if err == nil {
 		err = s.base.Keys.Fit(id)
 	}
 	if own := s.base.Keys.ID(); err == nil && !bytes.Equal(own, id) {
-		_, err = s.write.seal.ExecContext(ctx, own)
+		_, err = s.exec(ctx, `INSERT OR REPLACE INTO claim(work, token, expires)
+			VALUES(CAST('sealed' AS BLOB), ?, 9223372036854775807)`, own)
 	}
 	return err
 }
+
+const (
+	insertSession = `INSERT INTO session(tenant, name, hash, head, kinds, bytes, first, last, newest, sum)
+		VALUES(?, ?, ?, 0, '', 0, 0, 0, 0, '')`
+	insertEntry = `INSERT INTO entry(session, seq, prev, kind, label, time, size, body, text, find1, find2, sum, data)
+		VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	insertBlob = "INSERT INTO blob(tenant, hash, size, codec, data) VALUES(?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
+	insertText = "INSERT INTO text(entry, size, codec, data) VALUES(?, ?, ?, ?)"
+	copyText   = "INSERT INTO text(entry, size, codec, data) SELECT ?, size, codec, data FROM text WHERE entry = ?"
+)
 
 // addEntry writes one entry, a note that its text is to be indexed, and the row of its session if it is new.
 func (s *Store) addEntry(ctx context.Context, x *rows.Session, d *rows.Draft) error {
 	if x.ID == 0 {
 		var err error
-		x.ID, err = lastID(s.write.addSession.ExecContext(ctx, sessionArgs(x.Key)...))
+		x.ID, err = lastID(s.exec(ctx, insertSession, sessionArgs(x.Key)...))
 		if err != nil {
 			return err
 		}
@@ -90,19 +102,19 @@ func (s *Store) addEntry(ctx context.Context, x *rows.Session, d *rows.Draft) er
 	}
 	var err error
 	label, data := s.base.Keys.Column([]byte(d.Label), "label"), s.base.Keys.Column(d.Data, "data")
-	x.Newest, err = lastID(s.write.addEntry.ExecContext(ctx, x.ID, d.Seq, d.Prev, rows.Column(d.Kind), label,
+	x.Newest, err = lastID(s.exec(ctx, insertEntry, x.ID, d.Seq, d.Prev, rows.Column(d.Kind), label,
 		d.Time.UnixMilli(), d.BodySize, rows.HashColumn(d.BodyHash), rows.HashColumn(d.TextHash), find1, find2,
 		d.Sum(x.Key), data))
 	if err == nil && !d.TextHash.IsZero() {
-		_, err = s.write.addPending.ExecContext(ctx, x.ID, x.Newest)
+		_, err = s.exec(ctx, "INSERT INTO pending(session, entry, done) VALUES(?, ?, 0)", x.ID, x.Newest)
 	}
 	if err != nil || !d.OwnText() {
 		return err
 	}
 	if d.ID != 0 {
-		_, err = s.write.copyText.ExecContext(ctx, x.Newest, d.ID)
+		_, err = s.exec(ctx, copyText, x.Newest, d.ID)
 	} else {
-		_, err = s.write.addText.ExecContext(ctx, x.Newest, d.Text.Size, d.Text.Codec, d.Text.Data)
+		_, err = s.exec(ctx, insertText, x.Newest, d.Text.Size, d.Text.Codec, d.Text.Data)
 	}
 	return err
 }
@@ -117,12 +129,13 @@ func findKeys(tenant string, kind store.EntryKind, label string) (find1, find2 i
 // an Append must not rely on damaged bytes, and can repair them.
 func (s *Store) addBlob(ctx context.Context, tenant []byte, d *rows.Draft) error {
 	hash, b := d.BodyHash[:], d.Body
-	n, err := affected(s.write.addBlob.ExecContext(ctx, tenant, hash, b.Size, b.Codec, b.Data))
+	n, err := affected(s.exec(ctx, insertBlob, tenant, hash, b.Size, b.Codec, b.Data))
 	if err != nil || n == 1 {
 		return err
 	}
 	var there rows.Blob
-	err = s.write.getBlob.QueryRowContext(ctx, hash, tenant).Scan(&there.Size, &there.Codec, &there.Data)
+	err = s.get(ctx, "SELECT size, codec, data FROM blob WHERE hash = ? AND tenant = ?", []any{hash, tenant},
+		&there.Size, &there.Codec, &there.Data)
 	if err == nil {
 		if _, err = s.base.Keys.Unpack(there, d.BodySize, d.BodyHash); err == nil {
 			return nil
@@ -132,6 +145,7 @@ func (s *Store) addBlob(ctx context.Context, tenant []byte, d *rows.Draft) error
 		return err
 	}
 	s.base.Log.Warn("mended a damaged body", "hash", d.BodyHash)
-	_, err = s.write.setBlob.ExecContext(ctx, b.Size, b.Codec, b.Data, hash, tenant)
+	_, err = s.exec(ctx, "UPDATE blob SET size = ?, codec = ?, data = ? WHERE hash = ? AND tenant = ?",
+		b.Size, b.Codec, b.Data, hash, tenant)
 	return err
 }

@@ -77,10 +77,11 @@ func (s *Store) writeJobs(ctx context.Context, jobs []rows.Job) error {
 		var n int64
 		var err error
 		if job.Finished {
-			n, err = affected(s.write.endPending.ExecContext(ctx, job.Session, job.Entry, job.Done))
+			n, err = affected(s.exec(ctx, "DELETE FROM pending WHERE session = ? AND entry = ? AND done = ?",
+				job.Session, job.Entry, job.Done))
 		} else {
-			n, err = affected(s.write.setPending.ExecContext(ctx, job.Done+len(job.Places), job.Session,
-				job.Entry, job.Done))
+			n, err = affected(s.exec(ctx, "UPDATE pending SET done = ? WHERE session = ? AND entry = ? AND done = ?",
+				job.Done+len(job.Places), job.Session, job.Entry, job.Done))
 		}
 		if err == nil && n > 0 {
 			err = s.writePlaces(ctx, job)
@@ -92,9 +93,11 @@ func (s *Store) writeJobs(ctx context.Context, jobs []rows.Job) error {
 	return nil
 }
 
+const selectIndexed = "SELECT places, words FROM indexed WHERE session = ?"
+
 func (s *Store) writePlaces(ctx context.Context, job rows.Job) error {
 	var places, words int64
-	err := s.write.getIndexed.QueryRowContext(ctx, job.Session).Scan(&places, &words)
+	err := s.get(ctx, selectIndexed, []any{job.Session}, &places, &words)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return err
 	}
@@ -103,16 +106,18 @@ func (s *Store) writePlaces(ctx context.Context, job rows.Job) error {
 			continue
 		}
 		id := placeID(job.Session, places, p.Count)
-		if _, err := s.write.addWords.ExecContext(ctx, id, p.Words); err != nil {
+		if _, err := s.exec(ctx, "INSERT INTO word(rowid, words) VALUES(?, ?)", id, p.Words); err != nil {
 			return err
 		}
-		_, err := s.write.addPlace.ExecContext(ctx, id, p.Seq, p.From, p.To-p.From, p.Start, p.End-p.Start)
+		_, err := s.exec(ctx, "INSERT INTO place(id, seq, line, lines, start, size) VALUES(?, ?, ?, ?, ?, ?)",
+			id, p.Seq, p.From, p.To-p.From, p.Start, p.End-p.Start)
 		if err != nil {
 			return err
 		}
 		places++
 		words += int64(p.Count)
 	}
-	_, err = s.write.setIndexed.ExecContext(ctx, job.Session, places, words)
+	_, err = s.exec(ctx, "INSERT OR REPLACE INTO indexed(session, places, words) VALUES(?, ?, ?)",
+		job.Session, places, words)
 	return err
 }

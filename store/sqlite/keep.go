@@ -45,7 +45,7 @@ func (t tables) Forget(ctx context.Context, key store.SessionKey) error {
 
 // forget runs in a write transaction.
 func (s *Store) forget(ctx context.Context, key store.SessionKey) error {
-	x, err := s.session(ctx, s.write.session, key)
+	x, err := s.current(ctx, key)
 	if x == nil && err == nil {
 		err = store.ErrNotFound
 	}

@@ -17,7 +17,7 @@ func (t tables) Session(ctx context.Context, key store.SessionKey) (*rows.Sessio
 		return nil, err
 	}
 	defer t.base.Leave()
-	return t.session(ctx, t.query.session, key)
+	return t.session(ctx, t.query[selectSession], key)
 }
 
 // session finds a session by both indexes, in one statement, which sees one moment: they must
@@ -42,6 +42,15 @@ func (s *Store) session(ctx context.Context, find *sql.Stmt, key store.SessionKe
 	return x, nil
 }
 
+// current is a session as a write transaction sees it.
+func (s *Store) current(ctx context.Context, key store.SessionKey) (*rows.Session, error) {
+	find, err := s.stmt(ctx, selectSession)
+	if err != nil {
+		return nil, err
+	}
+	return s.session(ctx, find, key)
+}
+
 func sessionArgs(key store.SessionKey) []any {
 	return []any{rows.Column(key.Tenant), rows.Column(key.Session), rows.SessionHash(key)}
 }
@@ -55,7 +64,7 @@ func (t tables) Page(
 	defer t.base.Leave()
 	var list *sql.Rows
 	if len(kinds) == 0 {
-		list, err = t.query.entries.QueryContext(ctx, x.ID, from, most)
+		list, err = t.query[selectPage].QueryContext(ctx, x.ID, from, most)
 	} else {
 		args := []any{x.ID, from}
 		for _, kind := range kinds {
@@ -117,7 +126,7 @@ func (s *Store) bodyByIndex(ctx context.Context, x *rows.Session, hash transcrip
 	}
 	defer s.base.Leave()
 	var data sql.RawBytes // only rows, not a row, can be read without a copy
-	for row, err := range rows.Each(s.query.body.QueryContext(ctx, rows.Column(x.Key.Tenant), hash[:], x.ID)) {
+	for row, err := range rows.Each(s.query[selectBody].QueryContext(ctx, rows.Column(x.Key.Tenant), hash[:], x.ID)) {
 		if err != nil {
 			return nil, err
 		}
@@ -142,7 +151,7 @@ func (t tables) Find(ctx context.Context, tenant string, kind store.EntryKind, l
 	read := func(row rows.Scanner) (store.Found, error) {
 		return t.base.ReadFound(row, tenant, kind, asked, &label, &second)
 	}
-	return rows.Collect(rows.Each(t.query.find.QueryContext(ctx, string(list))), read)
+	return rows.Collect(rows.Each(t.query[selectFound].QueryContext(ctx, string(list))), read)
 }
 
 func placeholders(n int) string { return "?" + strings.Repeat(", ?", n-1) }

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	_ "embed"
 	"errors"
 	"fmt"
 	"os"
@@ -19,11 +20,12 @@ import (
 // applicationID marks the file as ours: "plea" in the file's header.
 const applicationID = 0x706c6561
 
-// versions are those of the schema. A step is for good, and the schema below is as all of them leave it.
+// versions are those of the schema. A step is for good, and schema.sql is as all of them leave it.
 // testdata has a file of each version.
 var versions = rows.Versions{Oldest: 3}
 
-// schema makes the tables. All names and texts are BLOBs: any bytes are allowed in them.
+// schema makes the tables. Every file has its statements, byte for byte. All names and texts are
+// BLOBs: any bytes are allowed in them.
 //
 // Two indexes serve each lookup that must not miss anything (session_name and session_hash,
 // entry_find1 and entry_find2): they are on different pages, so damage to one of them shows
@@ -38,84 +40,9 @@ var versions = rows.Versions{Oldest: 3}
 // previous entry of the same kind, or 0; size and body are size and SHA-256 of the body, 0 and NULL
 // without one; text is SHA-256 of the text; find1 and find2 are the first and second 8 bytes, as
 // signed big-endian integers, of SHA-256 over "find", tenant, kind, label.
-const schema = `
-CREATE TABLE session(
-	id INTEGER PRIMARY KEY AUTOINCREMENT,
-	tenant BLOB NOT NULL,
-	name BLOB NOT NULL,
-	hash BLOB NOT NULL,
-	head INTEGER NOT NULL,
-	kinds BLOB NOT NULL,
-	bytes INTEGER NOT NULL,
-	first INTEGER NOT NULL,
-	last INTEGER NOT NULL,
-	newest INTEGER NOT NULL,
-	sum BLOB NOT NULL
-);
-CREATE UNIQUE INDEX session_name ON session(tenant, name);
-CREATE UNIQUE INDEX session_hash ON session(hash);
-CREATE TABLE entry(
-	id INTEGER PRIMARY KEY,
-	session INTEGER NOT NULL,
-	seq INTEGER NOT NULL,
-	prev INTEGER NOT NULL,
-	kind BLOB NOT NULL,
-	label BLOB NOT NULL,
-	time INTEGER NOT NULL,
-	size INTEGER NOT NULL,
-	body BLOB,
-	text BLOB,
-	find1 INTEGER,
-	find2 INTEGER,
-	sum BLOB NOT NULL,
-	data BLOB NOT NULL
-);
-CREATE UNIQUE INDEX entry_seq ON entry(session, seq);
-CREATE INDEX entry_body ON entry(body, session) WHERE body IS NOT NULL;
-CREATE INDEX entry_find1 ON entry(find1) WHERE find1 IS NOT NULL;
-CREATE INDEX entry_find2 ON entry(find2) WHERE find2 IS NOT NULL;
-CREATE TABLE blob(
-	id INTEGER PRIMARY KEY,
-	tenant BLOB NOT NULL,
-	hash BLOB NOT NULL,
-	size INTEGER NOT NULL,
-	codec INTEGER NOT NULL,
-	data BLOB NOT NULL
-);
-CREATE UNIQUE INDEX blob_hash ON blob(hash, tenant);
-CREATE TABLE text(
-	entry INTEGER PRIMARY KEY,
-	size INTEGER NOT NULL,
-	codec INTEGER NOT NULL,
-	data BLOB NOT NULL
-);
-CREATE TABLE pending(
-	session INTEGER NOT NULL,
-	entry INTEGER NOT NULL,
-	done INTEGER NOT NULL,
-	PRIMARY KEY(session, entry)
-) WITHOUT ROWID;
-CREATE TABLE indexed(
-	session INTEGER PRIMARY KEY,
-	places INTEGER NOT NULL,
-	words INTEGER NOT NULL
-);
-CREATE TABLE place(
-	id INTEGER PRIMARY KEY,
-	seq INTEGER NOT NULL,
-	line INTEGER NOT NULL,
-	lines INTEGER NOT NULL,
-	start INTEGER NOT NULL,
-	size INTEGER NOT NULL
-);
-CREATE VIRTUAL TABLE word USING fts5(words, content='', contentless_delete=1, tokenize="ascii tokenchars '/._-'");
-CREATE VIRTUAL TABLE word_at USING fts5vocab(word, instance);
-CREATE TABLE claim(
-	work BLOB PRIMARY KEY,
-	token BLOB NOT NULL,
-	expires INTEGER NOT NULL
-) WITHOUT ROWID;
-`
+//
+//go:embed schema.sql
+var schema string
 
 // checkFile says why the file cannot be used, if it cannot, brings it up to date, and sets its journal mode.
 func (s *Store) checkFile(ctx context.Context) error {

@@ -20,7 +20,7 @@ func (t tables) Rank(ctx context.Context, x *rows.Session, words []string, limit
 	}
 	defer tx.Rollback()
 	var places, total int64
-	err = tx.QueryRowContext(ctx, "SELECT places, words FROM indexed WHERE session = ?", x.ID).Scan(&places, &total)
+	err = tx.QueryRowContext(ctx, selectIndexed, x.ID).Scan(&places, &total)
 	if errors.Is(err, sql.ErrNoRows) || err == nil && places == 0 {
 		return nil, nil
 	}
@@ -29,7 +29,7 @@ func (t tables) Rank(ctx context.Context, x *rows.Session, words []string, limit
 	}
 	r := ranking{
 		counts: make(map[int64]int), scores: make(map[int64]float64),
-		wordAt: tx.StmtContext(ctx, t.query.wordAt), average: float64(total) / float64(places), places: int(places),
+		wordAt: tx.StmtContext(ctx, t.query[selectWord]), average: float64(total) / float64(places), places: int(places),
 	}
 	prefix := rows.WordPrefix(x.ID)
 	enough := func() bool { return len(r.scores) >= limit }
@@ -86,7 +86,7 @@ func (r *ranking) add(ctx context.Context, word string, most int) (whole bool, e
 // hits looks up the places with the highest scores; among equals, the newest, whose numbers
 // are the largest.
 func (s *Store) hits(ctx context.Context, tx *sql.Tx, scores map[int64]float64, limit int) ([]store.Hit, error) {
-	place := tx.StmtContext(ctx, s.query.place)
+	place := tx.StmtContext(ctx, s.query[selectPlace])
 	best := slices.SortedFunc(maps.Keys(scores), func(a, b int64) int {
 		return cmp.Or(cmp.Compare(scores[b], scores[a]), cmp.Compare(b, a))
 	})

@@ -7,21 +7,6 @@ import (
 	"github.com/pleat-dev/pleat/internal/rows"
 )
 
-// statements are those of the writer's connection, prepared once.
-type statements struct {
-	session, addSession, setSession            *sql.Stmt
-	sealer, seal                               *sql.Stmt
-	addEntry, addBlob, getBlob, setBlob        *sql.Stmt
-	addText, copyText, addPending              *sql.Stmt
-	getIndexed, setIndexed, addWords, addPlace *sql.Stmt
-	setPending, endPending                     *sql.Stmt
-}
-
-// queries are those of the readers.
-type queries struct {
-	session, entries, body, place, wordAt, find *sql.Stmt
-}
-
 const (
 	entryColumns = "e.id, " + rows.EntryColumns
 	// A session by its names, and once more by the hash over them.
@@ -47,64 +32,53 @@ const selectFound = `WITH k(i, first, second) AS MATERIALIZED (SELECT key,
 	LEFT JOIN entry e ON e.id = k.first LEFT JOIN session s ON s.id = e.session
 	WHERE k.first IS NOT NULL OR k.second IS NOT NULL`
 
-type preparation struct {
-	stmt **sql.Stmt
-	text string
+const (
+	selectPage  = selectEntries + " ORDER BY e.seq LIMIT ?"
+	selectPlace = "SELECT seq, line, lines, start, size FROM place WHERE id = ?"
+	selectWord  = "SELECT doc FROM word_at WHERE term = ? LIMIT ?"
+)
+
+// prepare prepares the statements of the readers. Those of the writer are prepared when they are first used.
+func (s *Store) prepare(ctx context.Context) error {
+	s.write, s.query = make(map[string]*sql.Stmt), make(map[string]*sql.Stmt)
+	for _, text := range []string{selectSession, selectPage, selectBody, selectFound, selectPlace, selectWord} {
+		stmt, err := s.read.PrepareContext(ctx, text)
+		if err != nil {
+			return err
+		}
+		s.query[text], s.opened = stmt, append(s.opened, stmt)
+	}
+	return nil
 }
 
-// prepare prepares the statements of the writer's connection and those of the readers.
-func (s *Store) prepare(ctx context.Context) error {
-	w, q := &s.write, &s.query
-	err := s.prepareAll(ctx, s.conn.PrepareContext, []preparation{
-		{&w.session, selectSession},
-		{&w.sealer, pages.Sealer},
-		{&w.seal, `INSERT OR REPLACE INTO claim(work, token, expires)
-			VALUES(CAST('sealed' AS BLOB), ?, 9223372036854775807)`},
-		{&w.addSession, `INSERT INTO session(tenant, name, hash, head, kinds, bytes, first, last, newest, sum)
-			VALUES(?, ?, ?, 0, '', 0, 0, 0, 0, '')`},
-		{&w.setSession, `UPDATE session SET head = ?, kinds = ?, bytes = ?, first = ?, last = ?, newest = ?, sum = ?
-			WHERE id = ?`},
-		{&w.addEntry, `INSERT INTO entry(session, seq, prev, kind, label, time, size, body, text, find1, find2, sum, data)
-			VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`},
-		{&w.addBlob, "INSERT INTO blob(tenant, hash, size, codec, data) VALUES(?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"},
-		{&w.getBlob, "SELECT size, codec, data FROM blob WHERE hash = ? AND tenant = ?"},
-		{&w.setBlob, "UPDATE blob SET size = ?, codec = ?, data = ? WHERE hash = ? AND tenant = ?"},
-		{&w.addText, "INSERT INTO text(entry, size, codec, data) VALUES(?, ?, ?, ?)"},
-		{
-			&w.copyText,
-			"INSERT INTO text(entry, size, codec, data) SELECT ?, size, codec, data FROM text WHERE entry = ?",
-		},
-		{&w.addPending, "INSERT INTO pending(session, entry, done) VALUES(?, ?, 0)"},
-		{&w.getIndexed, "SELECT places, words FROM indexed WHERE session = ?"},
-		{&w.setIndexed, "INSERT OR REPLACE INTO indexed(session, places, words) VALUES(?, ?, ?)"},
-		{&w.addWords, "INSERT INTO word(rowid, words) VALUES(?, ?)"},
-		{&w.addPlace, "INSERT INTO place(id, seq, line, lines, start, size) VALUES(?, ?, ?, ?, ?, ?)"},
-		{&w.setPending, "UPDATE pending SET done = ? WHERE session = ? AND entry = ? AND done = ?"},
-		{&w.endPending, "DELETE FROM pending WHERE session = ? AND entry = ? AND done = ?"},
-	})
+// stmt is a statement of the writer's connection. The caller has the turn.
+func (s *Store) stmt(ctx context.Context, text string) (*sql.Stmt, error) {
+	if stmt := s.write[text]; stmt != nil {
+		return stmt, nil
+	}
+	stmt, err := s.conn.PrepareContext(ctx, text)
+	if err == nil {
+		s.write[text], s.opened = stmt, append(s.opened, stmt)
+	}
+	return stmt, err
+}
+
+// exec runs a statement of the writer's connection.
+func (s *Store) exec(ctx context.Context, text string, args ...any) (sql.Result, error) {
+	stmt, err := s.stmt(ctx, text)
+	if err != nil {
+		return nil, err
+	}
+	return stmt.ExecContext(ctx, args...)
+}
+
+// get reads the only row of a query on the writer's connection.
+func (s *Store) get(ctx context.Context, text string, args []any, into ...any) error {
+	stmt, err := s.stmt(ctx, text)
 	if err != nil {
 		return err
 	}
-	return s.prepareAll(ctx, s.read.PrepareContext, []preparation{
-		{&q.session, selectSession},
-		{&q.entries, selectEntries + " ORDER BY e.seq LIMIT ?"},
-		{&q.body, selectBody},
-		{&q.place, "SELECT seq, line, lines, start, size FROM place WHERE id = ?"},
-		{&q.find, selectFound},
-		{&q.wordAt, "SELECT doc FROM word_at WHERE term = ? LIMIT ?"},
-	})
-}
-
-func (s *Store) prepareAll(
-	ctx context.Context, prepare func(context.Context, string) (*sql.Stmt, error), list []preparation,
-) (err error) {
-	for _, p := range list {
-		if *p.stmt, err = prepare(ctx, p.text); err != nil {
-			return err
-		}
-		s.opened = append(s.opened, *p.stmt)
-	}
-	return nil
+	return stmt.QueryRowContext(ctx, args...).Scan(into...)
 }
 
 func affected(result sql.Result, err error) (int64, error) {

@@ -83,11 +83,11 @@ type Store struct {
 	writer *sql.DB   // one connection, and that is conn
 	conn   *sql.Conn // used by the holder of turn
 	turn   chan struct{}
-	locked time.Time // since when it has found the file locked; zero: it has not
-	tried  time.Time // when it did so last
-	write  statements
-	query  queries
-	opened []io.Closer // in the order in which they were opened
+	locked time.Time            // since when it has found the file locked; zero: it has not
+	tried  time.Time            // when it did so last
+	write  map[string]*sql.Stmt // by their texts, on the writer's connection
+	query  map[string]*sql.Stmt // on those of the readers
+	opened []io.Closer          // in the order in which they were opened
 
 	indexTurn chan struct{} // held by whoever indexes
 }
