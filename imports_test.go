@@ -221,7 +221,7 @@ var imports = map[string][]string{
 	"cmd/pleat/internal/doctor": {
 		"cmd/pleat/internal/clients", "cmd/pleat/internal/hook", "cmd/pleat/internal/library", "cmd/pleat/internal/stores",
 		"cmd/pleat/internal/tally", "cmd/pleat/internal/term", "cmd/pleat/internal/webproxy", "internal/localserver",
-		"", "agent", "model", "proxy", "store", "transcript", "wire/anthropic", "wire/gemini", "wire/openai",
+		"cmd/pleat/internal/models", "", "agent", "model", "proxy", "store", "transcript", "wire/gemini",
 	},
 	"cmd/pleat": {
 		"", "agent", "cmd/pleat/internal/bench", "cmd/pleat/internal/browse", "cmd/pleat/internal/clientconfig",

@@ -16,14 +16,12 @@ import (
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/agent"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/models"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/proxy"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
-	"github.com/pleat-dev/pleat/wire/anthropic"
-	"github.com/pleat-dev/pleat/wire/gemini"
-	"github.com/pleat-dev/pleat/wire/openai"
 )
 
 // Trial tries a provider through a proxy of its own: a model runs a few commands until their output no longer fits a
@@ -35,29 +33,16 @@ type Trial struct {
 	base  string // where the provider is
 }
 
-// provider is how a provider's models are asked.
+// provider is a provider, and where below the proxy's address its clients ask.
 type provider struct {
-	name                 string // in the table of models
-	keyName, baseName    string // variables of the environment
-	usualBase, proxyPath string // where clients ask: the provider, and at the proxy's address
-	client               func(model.ClientOptions) model.Generator
+	models.Provider
+	proxyPath string
 }
 
 var providers = map[string]provider{
-	"anthropic": {
-		"anthropic", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", anthropic.DefaultBaseURL, "",
-		func(o model.ClientOptions) model.Generator {
-			return &anthropic.Client{ClientOptions: o, DropThinking: true}
-		},
-	},
-	"openai": {
-		"openai", "OPENAI_API_KEY", "OPENAI_BASE_URL", openai.DefaultBaseURL, "/v1",
-		func(o model.ClientOptions) model.Generator { return (*openai.ResponsesClient)(&o) },
-	},
-	"gemini": {
-		"google", "GEMINI_API_KEY", "GOOGLE_GEMINI_BASE_URL", gemini.DefaultBaseURL, "",
-		func(o model.ClientOptions) model.Generator { return (*gemini.Client)(&o) },
-	},
+	"anthropic": {models.Providers["anthropic"], ""},
+	"openai":    {models.Providers["responses"], "/v1"},
+	"gemini":    {models.Providers["gemini"], ""},
 }
 
 const (
@@ -75,10 +60,10 @@ func NewTrial(name, id string, getenv func(string) string) (*Trial, error) {
 		return nil, term.UsageError(fmt.Sprintf("--live %s: want anthropic, openai or gemini", name))
 	}
 	t := &Trial{
-		provider: p, key: strings.TrimSpace(getenv(p.keyName)), base: cmp.Or(getenv(p.baseName), p.usualBase),
+		provider: p, key: strings.TrimSpace(getenv(p.KeyName)), base: cmp.Or(getenv(p.BaseName), p.UsualBase),
 	}
 	if t.key == "" {
-		return nil, fmt.Errorf("there is no key to try %s with [hint: set %s]", name, p.keyName)
+		return nil, fmt.Errorf("there is no key to try %s with [hint: set %s]", name, p.KeyName)
 	}
 	if t.Model, _ = model.DefaultModels().Lookup(id); id != "" {
 		t.Model.ID = id
@@ -87,7 +72,7 @@ func NewTrial(name, id string, getenv func(string) string) (*Trial, error) {
 	var least float64
 	for m := range model.DefaultModels().All() {
 		usd, known := m.Cost(trialUsage)
-		if known && m.Provider == p.name && m.Retires == "" && (least == 0 || usd < least) {
+		if known && m.Provider == p.Name && m.Retires == "" && (least == 0 || usd < least) {
 			least, t.Model = usd, m
 		}
 	}
@@ -119,7 +104,7 @@ func (t *Trial) tooLong() int {
 func (t *Trial) Run(ctx context.Context) (*Report, error) {
 	upstream, err := url.Parse(t.base)
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", t.baseName, err)
+		return nil, fmt.Errorf("read %s: %w", t.BaseName, err)
 	}
 	seen := &watch{RoundTripper: &http.Transport{Proxy: http.ProxyFromEnvironment}}
 	h, err := proxy.NewHandler(&proxy.Options{
@@ -170,7 +155,7 @@ func (t *Trial) converse(ctx context.Context, base string) error {
 			return fmt.Sprintf("%sstep-%d-done", out.String(), steps), nil
 		})
 	a, err := agent.New(ctx, &agent.Options{
-		Generator: t.client(model.ClientOptions{BaseURL: base, Key: t.key, Model: t.Model}),
+		Generator: t.Client(model.ClientOptions{BaseURL: base, Key: t.key, Model: t.Model}),
 		Request:   model.Request{Model: t.Model.ID, MaxTokens: 4000},
 		Session:   pleat.Options{Model: t.Model},
 		Tools:     []agent.Tool{shell}, NoRecall: true, Limits: agent.Limits{Turns: 2 * trialSteps},
@@ -261,7 +246,7 @@ func (d *doctor) judge(w *watch, failed error) {
 
 // refused sends a prompt that is too long, and says whether the refusal is understood.
 func (d *doctor) refused(ctx context.Context, t *Trial) {
-	c := t.client(model.ClientOptions{BaseURL: t.base, Key: t.key, Model: t.Model, Retries: -1})
+	c := t.Client(model.ClientOptions{BaseURL: t.base, Key: t.key, Model: t.Model, Retries: -1})
 	_, err := c.Generate(ctx, &model.Request{
 		Model: t.Model.ID, MaxTokens: 16,
 		Messages: []transcript.Message{transcript.User(strings.Repeat(" word", t.tooLong()))},

@@ -17,7 +17,7 @@ func try(t *testing.T, provider, id string, server http.Handler) (fine, wrong ma
 	t.Helper()
 	up := httptest.NewServer(server)
 	defer up.Close()
-	env := map[string]string{providers[provider].keyName: trialKey, providers[provider].baseName: up.URL + providers[provider].proxyPath}
+	env := map[string]string{providers[provider].KeyName: trialKey, providers[provider].BaseName: up.URL + providers[provider].proxyPath}
 	trial, err := NewTrial(provider, id, func(name string) string { return env[name] })
 	if err != nil {
 		t.Fatal(err)

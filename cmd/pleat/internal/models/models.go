@@ -28,12 +28,42 @@ type Client struct {
 	Check     func(transcript.View, *transcript.Transcript) error
 }
 
-// The models to use when there is only a key.
-const (
-	defaultAnthropic = "claude-sonnet-5-5"
-	defaultOpenAI    = "gpt-6.1-terra"
-	defaultGemini    = "gemini-3.8-flash"
-)
+// Provider is how the models of a provider are asked.
+type Provider struct {
+	Name              string // in the table of models
+	KeyName, BaseName string // variables of the environment
+	UsualBase         string // where its own server is
+	Client            func(model.ClientOptions) model.Generator
+
+	usual string // the model to use when there is only a key
+	check func(model.Model) func(transcript.View, *transcript.Transcript) error
+}
+
+// Providers has each provider under the names of its wires.
+var Providers = map[string]Provider{
+	"anthropic": {
+		"anthropic", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", anthropic.DefaultBaseURL,
+		func(o model.ClientOptions) model.Generator {
+			return &anthropic.Client{ClientOptions: o, DropThinking: true}
+		},
+		"claude-sonnet-5-5", anthropic.Checker,
+	},
+	"openai": {
+		"openai", "OPENAI_API_KEY", "OPENAI_BASE_URL", openai.DefaultBaseURL,
+		func(o model.ClientOptions) model.Generator { return (*openai.ChatClient)(&o) },
+		"gpt-6.1-terra", openai.ChatChecker,
+	},
+	"responses": {
+		"openai", "OPENAI_API_KEY", "OPENAI_BASE_URL", openai.DefaultBaseURL,
+		func(o model.ClientOptions) model.Generator { return (*openai.ResponsesClient)(&o) },
+		"gpt-6.1-terra", openai.ResponsesChecker,
+	},
+	"gemini": {
+		"google", "GEMINI_API_KEY", "GOOGLE_GEMINI_BASE_URL", gemini.DefaultBaseURL,
+		func(o model.ClientOptions) model.Generator { return (*gemini.Client)(&o) },
+		"gemini-3.8-flash", gemini.Checker,
+	},
+}
 
 // Help says how to name a model, for the help of commands that take one.
 const Help = `Name a model by its id (claude-sonnet-5-5, gpt-6.1-terra, gemini-3.8-flash), by its id after
@@ -71,30 +101,35 @@ func (ps *finder) servers(ctx context.Context) []localserver.Server {
 	return localserver.Running(ctx, ps.http)
 }
 
-func (ps *finder) find(ctx context.Context) (Client, bool, error) {
-	spec := ""
-	switch {
-	case ps.get("ANTHROPIC_API_KEY") != "" || ps.get("ANTHROPIC_AUTH_TOKEN") != "":
-		spec = "anthropic:" + defaultAnthropic
-	case ps.get("OPENAI_API_KEY") != "" && ps.get("OPENAI_BASE_URL") == "":
-		spec = "openai:" + defaultOpenAI
-	case ps.get("GEMINI_API_KEY") != "" && ps.get("OPENAI_BASE_URL") == "":
-		spec = "gemini:" + defaultGemini
-	case isLoopback(ps.get("OPENAI_BASE_URL")):
-		spec = ps.get("OPENAI_BASE_URL")
-	case ps.get("OPENAI_BASE_URL") != "":
-		return Client{}, false, fmt.Errorf(
-			"OPENAI_BASE_URL names a server but no model [hint: name one, as in openai:ID]")
-	default:
-		for _, s := range ps.servers(ctx) {
-			if m, ok := s.Find(""); ok {
-				return ps.chat(s.BaseURL, "", m, s.Kind), true, nil
-			}
+func (ps *finder) find(ctx context.Context) (c Client, found bool, err error) {
+	base := ps.get("OPENAI_BASE_URL")
+	for _, wire := range []string{"anthropic", "openai", "gemini"} {
+		if key, _ := ps.key(wire); key != "" && (base == "" || wire == "anthropic") {
+			c, err = ps.hosted(ctx, wire, Providers[wire].usual)
+			return c, err == nil, err
 		}
-		return Client{}, false, nil
 	}
-	p, err := ps.open(ctx, spec)
-	return p, err == nil, err
+	switch {
+	case isLoopback(base):
+		c, err = ps.address(ctx, base)
+		return c, err == nil, err
+	case base != "":
+		return c, false, fmt.Errorf("OPENAI_BASE_URL names a server but no model [hint: name one, as in openai:ID]")
+	}
+	for _, s := range ps.servers(ctx) {
+		if m, ok := s.Find(""); ok {
+			return ps.chat(s.BaseURL, "", m, s.Kind), true, nil
+		}
+	}
+	return c, false, nil
+}
+
+// key is the key for a wire, and whether it is sent as a bearer token.
+func (ps *finder) key(wire string) (key string, bearer bool) {
+	if key = ps.get(Providers[wire].KeyName); key == "" && wire == "anthropic" {
+		return ps.get("ANTHROPIC_AUTH_TOKEN"), true
+	}
+	return key, false
 }
 
 func (ps *finder) open(ctx context.Context, spec string) (Client, error) {
@@ -103,17 +138,11 @@ func (ps *finder) open(ctx context.Context, spec string) (Client, error) {
 		return ps.address(ctx, spec)
 	}
 	wire, id, colon := strings.Cut(spec, ":")
-	switch {
-	case colon && wire == "anthropic":
-		return ps.anthropic(id)
-	case colon && wire == "openai":
-		return ps.openai(ctx, id, false)
-	case colon && wire == "responses":
-		return ps.openai(ctx, id, true)
-	case colon && wire == "gemini":
-		return ps.gemini(id)
-	case colon && wire == "local":
+	if colon && wire == "local" {
 		return ps.named(ctx, id)
+	}
+	if _, ok := Providers[wire]; colon && ok {
+		return ps.hosted(ctx, wire, id)
 	}
 	return ps.bare(ctx, spec) // names of local models have colons too
 }
@@ -126,11 +155,11 @@ func (ps *finder) bare(ctx context.Context, id string) (Client, error) {
 	m, known := model.DefaultModels().Lookup(id)
 	switch {
 	case known && m.Provider == "anthropic":
-		return ps.anthropic(id)
+		return ps.hosted(ctx, "anthropic", id)
 	case known && m.Provider == "google" && ps.get("GEMINI_API_KEY")+ps.get("GOOGLE_GEMINI_BASE_URL") != "":
-		return ps.gemini(id)
+		return ps.hosted(ctx, "gemini", id)
 	case known && m.Provider == "openai" || ps.get("OPENAI_BASE_URL") != "":
-		return ps.openai(ctx, id, false)
+		return ps.hosted(ctx, "openai", id)
 	}
 	p, err := ps.named(ctx, id)
 	if err != nil {
@@ -143,42 +172,21 @@ func (ps *finder) bare(ctx context.Context, id string) (Client, error) {
 const namedHint = "name the wire as well, as in anthropic:ID, openai:ID, gemini:ID, local:NAME or " +
 	"http://HOST:PORT/v1#NAME"
 
-// client is what a client of a provider is made of: where it is, the key and the model. It is an error if
-// something is missing to ask it.
-func (ps *finder) client(id, example, address, variable string) (o model.ClientOptions, err error) {
-	o = model.ClientOptions{BaseURL: ps.get(address), Key: ps.get(variable), Model: tableModel(id), HTTP: ps.http}
+// hosted makes a client for a model of a provider that is asked on this wire.
+func (ps *finder) hosted(ctx context.Context, wire, id string) (Client, error) {
+	p := Providers[wire]
+	key, bearer := ps.key(wire)
+	o := model.ClientOptions{BaseURL: ps.get(p.BaseName), Key: key, Model: tableModel(id), HTTP: ps.http}
 	switch {
 	case id == "":
-		err = fmt.Errorf("no model is named [hint: as in %s]", example)
+		return Client{}, fmt.Errorf("no model is named [hint: as in %s:%s]", wire, p.usual)
 	case o.BaseURL+o.Key == "":
-		err = fmt.Errorf("there is no key for %s%s [hint: set %s, or name a model of this machine: local:NAME]", id,
-			meant(id), variable)
-	}
-	return o, err
-}
-
-func (ps *finder) anthropic(id string) (Client, error) {
-	key := "ANTHROPIC_API_KEY"
-	bearer := ps.get(key) == "" && ps.get("ANTHROPIC_AUTH_TOKEN") != ""
-	if bearer {
-		key = "ANTHROPIC_AUTH_TOKEN"
-	}
-	o, err := ps.client(id, "anthropic:"+defaultAnthropic, "ANTHROPIC_BASE_URL", key)
-	if err != nil {
-		return Client{}, err
-	}
-	client := &anthropic.Client{ClientOptions: o, Bearer: bearer, DropThinking: true}
-	return Client{client, o.Model, id + place(o.BaseURL, anthropic.DefaultBaseURL), anthropic.Checker(o.Model)}, nil
-}
-
-func (ps *finder) openai(ctx context.Context, id string, responses bool) (Client, error) {
-	o, err := ps.client(id, "openai:"+defaultOpenAI, "OPENAI_BASE_URL", "OPENAI_API_KEY")
-	if err != nil {
-		return Client{}, err
+		return Client{}, fmt.Errorf("there is no key for %s%s [hint: set %s, or name a model of this machine: local:NAME]",
+			id, meant(id), p.KeyName)
 	}
 	_, known := model.DefaultModels().Lookup(id)
 	// The server knows its windows better than the table does.
-	if isLoopback(o.BaseURL) || o.BaseURL != "" && !known {
+	if p.Name == "openai" && (isLoopback(o.BaseURL) || o.BaseURL != "" && !known) {
 		if s, err := localserver.Discover(ctx, o.BaseURL, o.Key, ps.http); err == nil {
 			if own, ok := s.Find(id); ok {
 				own.Window = cmp.Or(own.Window, o.Model.Window)
@@ -186,20 +194,11 @@ func (ps *finder) openai(ctx context.Context, id string, responses bool) (Client
 			}
 		}
 	}
-	if responses {
-		client := openai.ResponsesClient(o)
-		return Client{&client, o.Model, o.Model.ID + place(o.BaseURL, openai.DefaultBaseURL), openai.ResponsesChecker(o.Model)}, nil
+	client := p.Client(o)
+	if c, ok := client.(*anthropic.Client); ok {
+		c.Bearer = bearer
 	}
-	return ps.chat(o.BaseURL, o.Key, o.Model, ""), nil
-}
-
-func (ps *finder) gemini(id string) (Client, error) {
-	o, err := ps.client(id, "gemini:"+defaultGemini, "GOOGLE_GEMINI_BASE_URL", "GEMINI_API_KEY")
-	if err != nil {
-		return Client{}, err
-	}
-	client := gemini.Client(o)
-	return Client{&client, o.Model, id + place(o.BaseURL, gemini.DefaultBaseURL), gemini.Checker(o.Model)}, nil
+	return Client{client, o.Model, o.Model.ID + place(o.BaseURL, p.UsualBase), p.check(o.Model)}, nil
 }
 
 // named finds a model of a server on this machine.

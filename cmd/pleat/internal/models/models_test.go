@@ -152,8 +152,8 @@ func TestFindProvider(t *testing.T) {
 		local func(context.Context) []localserver.Server
 		want  string // empty: none
 	}{
-		{[]string{"ANTHROPIC_API_KEY", "a", "OPENAI_API_KEY", "o"}, noServers, defaultAnthropic},
-		{[]string{"OPENAI_API_KEY", "o"}, oneServer, defaultOpenAI},
+		{[]string{"ANTHROPIC_API_KEY", "a", "OPENAI_API_KEY", "o"}, noServers, "claude-sonnet-5-5"},
+		{[]string{"OPENAI_API_KEY", "o"}, oneServer, "gpt-6.1-terra"},
 		{
 			[]string{"OPENAI_BASE_URL", server.URL + "/v1"},
 			noServers,
