@@ -199,7 +199,7 @@ func (b *benchFlags) ownPolicies(names []string) (list []fold.Policy, err error)
 // write writes a report: as JSON where that is wanted, and for people unless that is on standard output.
 func (b *benchFlags) write(p *term.Console, report term.Result) error {
 	if b.jsonOut != "" {
-		err := p.WriteTo(b.jsonOut, func(w io.Writer) error { return term.WriteJSON(w, report) })
+		err := p.WriteTo(b.jsonOut, 0o644, func(w io.Writer) error { return term.WriteJSON(w, report) })
 		if err != nil || b.jsonOut == "-" {
 			return err
 		}

@@ -121,7 +121,7 @@ func (c *compactFlags) run(ctx context.Context, p *term.Console, args []string) 
 	if err != nil {
 		return err
 	}
-	err = p.WriteTo(c.out, func(w io.Writer) error { return r.Write(w) })
+	err = p.WriteTo(c.out, 0o644, func(w io.Writer) error { return r.Write(w) })
 	if err == nil && !c.quiet {
 		r.Tell(p)
 	}

@@ -210,7 +210,7 @@ func (f *proxyFlags) complete(p *term.Console, o *proxy.Options) (err error) {
 		return term.UsageError(fmt.Sprintf("--recall %s: want tools, file or off", f.recall))
 	}
 	if f.recall == "file" {
-		if o.RecallDir, err = recallFolder(f.recallDir, p.Getenv); err != nil {
+		if o.RecallDir, err = recallFolder(p, f.recallDir); err != nil {
 			return err
 		}
 	}

@@ -12,7 +12,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"runtime"
 	"runtime/debug"
 	"strconv"
 	"strings"
@@ -39,15 +38,10 @@ func unzstd(packed io.Reader) (io.ReadCloser, error) {
 
 // recallFolder is where recall by file writes its files. It is absolute, because stubs name
 // the files to clients that work in other folders.
-func recallFolder(named string, getenv func(string) string) (string, error) {
-	if named == "" {
-		data := term.DataFolder(runtime.GOOS, getenv)
-		if data == "" {
-			return "", term.UsageError(
-				"--recall file: there is no home folder to keep the files in; name a folder with " +
-					"--recall-dir")
-		}
-		named = filepath.Join(data, "pleat", "recall")
+func recallFolder(p *term.Console, named string) (string, error) {
+	if named = cmp.Or(named, dataFolder(p, "recall")); named == "" {
+		return "", term.UsageError(
+			"--recall file: there is no home folder to keep the files in; name a folder with --recall-dir")
 	}
 	dir, err := filepath.Abs(named)
 	if err != nil {

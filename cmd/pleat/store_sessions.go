@@ -119,14 +119,11 @@ pleat store export --all | pleat store import - --store postgres://pleat@db/plea
 	write := onStore(f, stores.ReadOnly,
 		func(ctx context.Context, p *term.Console, st stores.Store, args []string) error {
 			list, left, err := stores.ToExport(ctx, p, st, f, first(args))
-			if err != nil {
-				return err
+			if err == nil {
+				err = term.MayWrite(*out, *force)
 			}
-			write := func(w io.Writer) error { return stores.Export(ctx, p, st, list, w) }
-			if *out == "" || *out == "-" {
-				err = write(p.Contents())
-			} else {
-				err = term.WriteNewFile(*out, *force, write)
+			if err == nil {
+				err = p.WriteTo(*out, 0o600, func(w io.Writer) error { return stores.Export(ctx, p, st, list, w) })
 			}
 			if err != nil {
 				return err
@@ -308,7 +305,7 @@ func forgetOne(
 func forgetEverything(ctx context.Context, p *term.Console, f *stores.Flags, yes bool) error {
 	path, err := stores.Path(p, f.Path)
 	if err == nil && stores.Scheme(path) != "" {
-		err = fmt.Errorf("%s is not on this machine: drop the database yourself", stores.Title(path))
+		err = fmt.Errorf("%s is not on this machine: drop the database yourself", path)
 	}
 	own, failed := stores.Path(p, "")
 	if err := cmp.Or(err, failed); err != nil {

@@ -146,6 +146,9 @@ func usageOf(ctx context.Context, p *term.Console, o usageFlags) (*usageJSON, er
 	if err := errors.Join(parseTime(o.since, &first), parseTime(o.until, &end)); err != nil {
 		return nil, err
 	}
+	between := func(t time.Time) bool { // a request whose time is not known is in no period
+		return !t.Before(first) && (end.IsZero() || !t.IsZero() && t.Before(end))
+	}
 	tell := p.Progress()
 	defer tell.Done()
 	lib, err := o.files(p,
@@ -160,8 +163,7 @@ func usageOf(ctx context.Context, p *term.Console, o usageFlags) (*usageJSON, er
 	err = lib.Spending(ctx, o.agent, time.Time{}, func(s library.Info, spent []library.Spent, failed error) error {
 		counted := make(map[library.Request]bool)
 		for _, r := range spent {
-			late := !end.IsZero() && (r.Time.IsZero() || !r.Time.Before(end))
-			if late || !first.IsZero() && r.Time.Before(first) {
+			if !between(r.Time) {
 				continue
 			}
 			counted[library.Request{Time: r.Time, Usage: r.Usage}] = true
@@ -189,7 +191,6 @@ func usageOf(ctx context.Context, p *term.Console, o usageFlags) (*usageJSON, er
 	}
 	j.Days, j.Projects, j.Models, j.Agents = by["day"].list(), by["project"].list(), by["model"].list(), by["agent"].list()
 	slices.SortFunc(j.Days, func(a, b spendJSON) int { return strings.Compare(a.Name, b.Name) })
-	between := func(t time.Time) bool { return !t.Before(first) && (end.IsZero() || t.Before(end)) }
 	return j, j.readStore(ctx, p, o, between)
 }
 

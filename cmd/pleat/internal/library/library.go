@@ -36,11 +36,11 @@ import (
 	"github.com/pleat-dev/pleat/tokens"
 )
 
-// Store is what a library needs of a store. It also uses [store.Searcher], and the method
-// Tenants of the durable stores, where there are such.
+// Store is what a library needs of a store. It also uses the method Tenants of the durable stores.
 type Store interface {
 	store.Store
 	store.Keeper
+	store.Searcher
 }
 
 // Options set a library up.

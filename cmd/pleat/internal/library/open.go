@@ -168,21 +168,13 @@ func (l *Library) bring(ctx context.Context, info Info) (mark, error) {
 		case err == nil || ctx.Err() != nil:
 			return m, err
 		case errors.Is(err, store.ErrConflict) && try < 3: // another process did the same
-		case old.Session != "" && !isStoreError(err):
+		case old.Session != "" && b.unread:
 			l.o.Logger.Warn("the file cannot be read; its session is as it was", "file", f.path(), "error", err)
 			return old, nil
 		default:
 			return m, err
 		}
 	}
-}
-
-var storeErrors = []error{
-	store.ErrConflict, store.ErrCorrupt, store.ErrFull, store.ErrClosed, store.ErrReadOnly, store.ErrSchema,
-}
-
-func isStoreError(err error) bool {
-	return slices.ContainsFunc(storeErrors, func(e error) bool { return errors.Is(err, e) })
 }
 
 // bringing is one reading of a file.
@@ -193,6 +185,8 @@ type bringing struct {
 	old   mark
 	still bool // nobody has written to the file lately
 
+	unread bool // the file cannot be read
+
 	messages []transcript.Message
 	tally    Tally
 	info     sessionlog.Info
@@ -201,10 +195,10 @@ type bringing struct {
 func (b *bringing) run(ctx context.Context) (mark, error) {
 	m := mark{Session: cmp.Or(b.old.Session, b.id), Size: b.file.size, Modified: b.file.modified}
 	held, err := b.read(ctx)
-	if err != nil {
+	if b.unread = err != nil || len(b.messages) == 0; err != nil {
 		return mark{}, fmt.Errorf("read %s: %w", b.file.path(), err)
 	}
-	if len(b.messages) == 0 {
+	if b.unread {
 		return mark{}, fmt.Errorf("read %s: a %s file without messages", b.file.path(), b.info.Format)
 	}
 	key := store.SessionKey{Tenant: b.l.o.Tenant, Session: m.Session}

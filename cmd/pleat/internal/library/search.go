@@ -155,12 +155,8 @@ func (f *Found) fit(words Words) (best int) {
 
 // queriesIn are those of the queries that a session may have something for. Most sessions need not be opened.
 func (l *Library) queriesIn(ctx context.Context, info Info, queries []string) (have []string, err error) {
-	st, ok := l.o.Store.(store.Searcher)
-	if !ok {
-		return queries, nil
-	}
 	for _, q := range queries {
-		hits, err := st.Search(ctx, info.Key, query.Read(q).Asked, 1)
+		hits, err := l.o.Store.Search(ctx, info.Key, query.Read(q).Asked, 1)
 		unable := errors.Is(err, errors.ErrUnsupported) || errors.Is(err, store.ErrReadOnly) // the session can
 		if err != nil && !unable {
 			return nil, err

@@ -331,22 +331,14 @@ func (o *overviewJSON) printWindow(p *term.Page) {
 	p.Head("Window over time", how)
 	const rows, label = 6, 7
 	tops := buckets(w.Prompts, p.Width-label-3)
+	marks := map[int]string{rows - 1: term.Short(w.Largest), rows / 2: term.Short(w.Largest / 2), 0: "0"}
 	for row := rows - 1; row >= 0; row-- {
-		mark := ""
-		switch row {
-		case rows - 1:
-			mark = term.Short(w.Largest)
-		case rows / 2:
-			mark = term.Short(w.Largest / 2)
-		case 0:
-			mark = "0"
-		}
 		var b strings.Builder
 		for _, top := range tops {
 			eighths := min(max((top*rows*8+w.Largest/2)/w.Largest-row*8, 0), 8)
 			b.WriteRune([]rune(" ▁▂▃▄▅▆▇█")[eighths])
 		}
-		p.Line("%s ┤%s", term.PadLeft(mark, label), strings.TrimRight(b.String(), " "))
+		p.Line("%s ┤%s", term.PadLeft(marks[row], label), strings.TrimRight(b.String(), " "))
 	}
 	foot := fmt.Sprintf("%s, largest prompt %s tokens", term.Plural(len(w.Prompts), "request"),
 		term.Thousands(w.Largest))

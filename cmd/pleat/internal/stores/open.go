@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -67,9 +66,7 @@ func Path(p *term.Console, flag string) (string, error) {
 
 // Store is what every store that the program opens can do.
 type Store interface {
-	store.Store
-	store.Keeper
-	store.Searcher
+	library.Store
 	store.Claimer
 	// Tenants lists the tenants that have sessions, in order of name.
 	Tenants(ctx context.Context) ([]string, error)
@@ -219,18 +216,6 @@ func Temporary(ctx context.Context, keys ...[]byte) (st Store, drop func() error
 		_ = os.RemoveAll(dir)
 	}
 	return nil, nil, fmt.Errorf("make a temporary store: %w", err)
-}
-
-// Title is the name of a store in messages: where it is, without its password.
-func Title(path string) string {
-	if Scheme(path) == "" {
-		return path
-	}
-	u, err := url.Parse(term.WithoutPassword(path))
-	if err != nil {
-		return "the database"
-	}
-	return u.Host + u.Path
 }
 
 var (

@@ -21,8 +21,6 @@ type Verified struct {
 	Bytes    int64    `json:"bytes"`
 	Folds    int      `json:"folds"`
 	Damage   []Damage `json:"damage"`
-
-	own int // of the sessions, those that no list has
 }
 
 // Damage is one thing that is not as it was stored.
@@ -52,11 +50,6 @@ func Verify(ctx context.Context, p *term.Console, st Store, tenant string) (*Ver
 	if err != nil {
 		return nil, err
 	}
-	talks, err := library.Conversations(ctx, st, tenant)
-	if err != nil {
-		return nil, err
-	}
-	v.own = len(list) - len(talks)
 	hashed := len(v.Damage)
 	for i, info := range list {
 		tell.Share(i, len(list), "unfolding sessions")
@@ -134,11 +127,7 @@ func (v *Verified) Print(p *term.Page) {
 	for _, d := range v.Damage {
 		p.Line("%s", d)
 	}
-	sessions := term.Plural(v.Sessions-v.own, "session")
-	if v.own > 0 {
-		sessions += fmt.Sprintf(" and %s that pleat keeps for itself", term.Thousands(v.own))
-	}
-	p.Line("%s, %s, %s hashed; %s unfolded exactly.", sessions, EntryCount(v.Entries),
+	p.Line("%s, %s, %s hashed; %s unfolded exactly.", term.Plural(v.Sessions, "session"), EntryCount(v.Entries),
 		term.ByteSize(v.Bytes), term.Plural(v.Folds, "fold"))
 }
 

@@ -92,21 +92,12 @@ func (p *Console) Wait(ctx context.Context, name string) io.ReadCloser {
 	return r
 }
 
-// WriteTo writes to standard output, or to a file that appears only when it is complete.
-func (p *Console) WriteTo(name string, write func(io.Writer) error) error {
+// WriteTo writes to standard output, or to a file with that mode, which appears only when it is complete.
+func (p *Console) WriteTo(name string, mode fs.FileMode, write func(io.Writer) error) error {
 	if name == "" || name == "-" {
 		return buffered(p.Contents(), "output", write)
 	}
-	return replaceFile(name, 0o644, nil, write)
-}
-
-// WriteNewFile writes a file that only its owner can read. It replaces an existing file only
-// if told to.
-func WriteNewFile(name string, replace bool, write func(io.Writer) error) error {
-	if err := MayWrite(name, replace); err != nil {
-		return err
-	}
-	return replaceFile(name, 0o600, nil, write)
+	return replaceFile(name, mode, nil, write)
 }
 
 // MayWrite says early what writing a file would say late: it refuses a folder, a file that exists
