@@ -285,6 +285,7 @@ var others = map[string][]string{
 	},
 	"cmd/pleat/internal/textindex":   {"github.com/klauspost/compress/zstd", "modernc.org/sqlite", "modernc.org/sqlite/lib"},
 	"cmd/pleat/internal/agentdb":     {"modernc.org/sqlite", "modernc.org/sqlite/lib"},
+	"cmd/pleat/internal/bench":       {"golang.org/x/sync/errgroup"},
 	"cmd/pleat/internal/sessionfile": {"github.com/spf13/pflag"},
 	"cmd/pleat/internal/stores":      {"github.com/spf13/pflag"},
 	"cmd/pleat/internal/telemetry": {

@@ -28,10 +28,9 @@ type fileMemory struct {
 
 // sighting is how the model last saw a file.
 type sighting struct {
-	sum      string // of the whole file
-	from, to int    // lines shown; 0: it wrote them itself
-	result   transcript.BlockRef
-	told     bool // the result is in the transcript
+	sum      string              // of the whole file
+	from, to int                 // lines shown; 0: it wrote them itself
+	result   transcript.BlockRef // zero if it is not in the transcript yet
 }
 
 // header is the first line of a file tool's result.
@@ -94,7 +93,7 @@ func (f *fileMemory) result(r transcript.ToolResult, ref transcript.BlockRef) {
 	}
 	from, _ := strconv.Atoi(m[3])
 	to, _ := strconv.Atoi(m[4])
-	f.seen[file] = sighting{sum: m[5], from: from, to: to, result: ref, told: true}
+	f.seen[file] = sighting{sum: m[5], from: from, to: to, result: ref}
 }
 
 func (c Call) lastSeen(name string) (g sighting, ok bool) {

@@ -251,7 +251,7 @@ func lines(text string, offset, limit int) (part string, from, to, all int) {
 // for the same text.
 func (c Call) unchanged(name, sum string, from, to int) string {
 	g, ok := c.lastSeen(name)
-	if !ok || !g.told || g.sum != sum || from < g.from || to > g.to {
+	if !ok || g.result.Message == 0 || g.sum != sum || from < g.from || to > g.to {
 		return ""
 	}
 	handle, ok := shown(c.agent.session, g.result)

@@ -91,6 +91,14 @@ func (u Usage) Check() error {
 	return nil
 }
 
+// Plus is the sum of both.
+func (u Usage) Plus(o Usage) Usage {
+	return Usage{
+		Input: u.Input + o.Input, CacheRead: u.CacheRead + o.CacheRead, CacheWrite: u.CacheWrite + o.CacheWrite,
+		CacheWrite1h: u.CacheWrite1h + o.CacheWrite1h, Output: u.Output + o.Output, Reasoning: u.Reasoning + o.Reasoning,
+	}
+}
+
 // Prompt is the size of the whole prompt.
 func (u Usage) Prompt() int { return u.Input + u.CacheRead + u.CacheWrite + u.CacheWrite1h }
 

@@ -197,11 +197,8 @@ func unsent(ctx, watched context.Context, host string, err error) *failure {
 // hopeless reports whether another try to connect would fail for the same reason.
 func hopeless(err error) bool {
 	var dns *net.DNSError
-	if errors.As(err, &dns) && dns.IsNotFound {
-		return true
-	}
-	badName := errors.As(err, new(x509.HostnameError))
-	badAuthority := errors.As(err, new(x509.UnknownAuthorityError))
-	badCertificate := errors.As(err, new(x509.CertificateInvalidError))
-	return badName || badAuthority || badCertificate
+	return errors.As(err, &dns) && dns.IsNotFound ||
+		errors.As(err, new(x509.HostnameError)) || // the certificate is another server's,
+		errors.As(err, new(x509.UnknownAuthorityError)) || // nobody vouches for it,
+		errors.As(err, new(x509.CertificateInvalidError)) // or it is not valid any more
 }

@@ -111,7 +111,9 @@ func (c *caller) do(ctx context.Context, p Post, w Wire, sink func(model.Delta))
 		if !ok || shown {
 			return reply, fail.err
 		}
-		c.log(ctx, "ask again", "try", try+2, "wait", wait, "because", fail.err)
+		if c.Logger != nil {
+			c.Logger.InfoContext(ctx, "ask again", "try", try+2, "wait", wait, "because", fail.err)
+		}
 		if err := sleep(ctx, wait); err != nil {
 			return reply, fmt.Errorf("wait to ask again: %w, after %w", err, fail.err)
 		}
@@ -217,12 +219,6 @@ func noRedirects(hc *http.Client) *http.Client {
 }
 
 func (c *caller) limit() int { return cmp.Or(max(c.Limit, 0), wire.DefaultLimit) }
-
-func (c *caller) log(ctx context.Context, msg string, args ...any) {
-	if c.Logger != nil {
-		c.Logger.InfoContext(ctx, msg, args...)
-	}
-}
 
 // pulse is a body whose bytes keep the request alive.
 type pulse struct {

@@ -176,38 +176,36 @@ func (p *prober) ask(ctx context.Context, path string, body, into any) error {
 
 // modelList is the answer of /v1/models, with what the various servers add to it.
 type modelList struct {
-	Data []struct {
-		ID      string   `json:"id"`
-		OwnedBy string   `json:"owned_by"`
-		Aliases []string `json:"aliases"`
+	Data []listed `json:"data"`
+}
 
-		MaxModelLen      int `json:"max_model_len"`         // vLLM, SGLang
-		ContextLength    int `json:"context_length"`        // OpenRouter
-		MaxOutput        int `json:"max_completion_tokens"` // Groq
-		ContextWindow    int `json:"context_window"`        // Groq
-		MaxContextLength int `json:"max_context_length"`    // Mistral, LM Studio
+// listed is a model in it.
+type listed struct {
+	ID      string   `json:"id"`
+	OwnedBy string   `json:"owned_by"`
+	Aliases []string `json:"aliases"`
 
-		LoadedContextLength int    `json:"loaded_context_length"` // LM Studio
-		Type                string `json:"type"`
-		State               string `json:"state"`
+	MaxModelLen      int `json:"max_model_len"`         // vLLM, SGLang
+	ContextLength    int `json:"context_length"`        // OpenRouter
+	MaxOutput        int `json:"max_completion_tokens"` // Groq
+	ContextWindow    int `json:"context_window"`        // Groq
+	MaxContextLength int `json:"max_context_length"`    // Mistral, LM Studio
 
-		Top struct {
-			MaxOutput int `json:"max_completion_tokens"`
-		} `json:"top_provider"` // OpenRouter
-		Meta struct {
-			NCtx      int `json:"n_ctx"`
-			NCtxTrain int `json:"n_ctx_train"`
-		} `json:"meta"` // llama.cpp
-	} `json:"data"`
+	LoadedContextLength int    `json:"loaded_context_length"` // LM Studio
+	Type                string `json:"type"`
+	State               string `json:"state"`
+
+	Top struct {
+		MaxOutput int `json:"max_completion_tokens"`
+	} `json:"top_provider"` // OpenRouter
+	Meta struct {
+		NCtx      int `json:"n_ctx"`
+		NCtxTrain int `json:"n_ctx_train"`
+	} `json:"meta"` // llama.cpp
 }
 
 func (l modelList) ownedBy(owner string) bool {
-	for _, m := range l.Data {
-		if m.OwnedBy == owner {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(l.Data, func(m listed) bool { return m.OwnedBy == owner })
 }
 
 func (l modelList) models(kind string) []model.Model {

@@ -291,13 +291,7 @@ func (j *writer) call(ctx context.Context, req *model.Request) (model.Reply, err
 }
 
 func (j *writer) spend(u model.Usage) {
-	sum := &j.report.Usage
-	sum.Input += u.Input
-	sum.CacheRead += u.CacheRead
-	sum.CacheWrite += u.CacheWrite
-	sum.CacheWrite1h += u.CacheWrite1h
-	sum.Output += u.Output
-	sum.Reasoning += u.Reasoning
+	j.report.Usage = j.report.Usage.Plus(u)
 	usd, _ := j.Options.Model.Cost(u)
 	j.report.USD += usd
 }

@@ -229,13 +229,6 @@ func (c *conversation) wrote(since uint64) {
 	}
 }
 
-// wroteOne notes that one entry of ours was written, perhaps after entries of others.
-func (c *conversation) wroteOne() {
-	if inside.Of(c.sess).LastSeq() == c.seen+1 {
-		c.seen++
-	}
-}
-
 // recordUsage records what an answer used. The caller holds the lock.
 func (c *conversation) recordUsage(ctx context.Context, r model.Reply) error {
 	if r.Usage.Prompt() == 0 || r.Usage.Check() != nil || r.Err != nil {
@@ -244,7 +237,7 @@ func (c *conversation) recordUsage(ctx context.Context, r model.Reply) error {
 	if err := c.sess.Used(ctx, r.Usage); err != nil {
 		return err
 	}
-	c.wroteOne()
+	c.wrote(inside.Of(c.sess).LastSeq() - 1) // one entry, perhaps after entries of others
 	return nil
 }
 

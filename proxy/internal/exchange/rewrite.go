@@ -89,7 +89,7 @@ func (rw *Rewriter) rewrite(
 		return nil, p, err
 	}
 	if req.report.Epochs > 0 {
-		c.wroteOne()
+		c.wrote(inside.Of(c.sess).LastSeq() - 1) // the epoch
 	}
 	ttl := c.setup.cache.TTL
 	t.measure(p, len(ttl) > 0 && idle > ttl[0])

@@ -136,12 +136,7 @@ func (x *exchange) addUsage(u model.Usage) {
 		x.began = u
 	}
 	x.said = u.Output
-	r.Usage.Input += u.Input
-	r.Usage.CacheRead += u.CacheRead
-	r.Usage.CacheWrite += u.CacheWrite
-	r.Usage.CacheWrite1h += u.CacheWrite1h
-	r.Usage.Output += u.Output
-	r.Usage.Reasoning += u.Reasoning
+	r.Usage = r.Usage.Plus(u)
 	r.USD += usd
 }
 

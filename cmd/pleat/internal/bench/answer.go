@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"regexp"
@@ -20,9 +19,8 @@ import (
 // told which arm they are from.
 type Asking struct {
 	Asked
-	Count   int // questions for each session
-	Budget  int // tokens of a view
-	AtATime int // questions asked at the same time; 0: 8
+	Count  int // questions for each session
+	Budget int // tokens of a view
 	// Summarizer writes the summaries in the views; nil: code does.
 	Summarizer *Summarizer
 	Progress   func(done, all int)
@@ -37,6 +35,9 @@ type Answered struct {
 	Points    int    `json:"points"` // at most two a question
 	Recalls   int    `json:"recalls,omitempty"`
 }
+
+// questionsAtATime is how many questions are asked at the same time.
+const questionsAtATime = 8
 
 // maxRecalls is how many recalls an answer may take.
 const maxRecalls = 2
@@ -134,7 +135,7 @@ func (a Asking) session(ctx context.Context, c *cut, questions []Question, sum [
 		}
 	}
 	put := func(ctx context.Context, i int) error { return a.put(ctx, &tries[i]) }
-	if err := each(ctx, len(tries), cmp.Or(a.AtATime, 8), nil, put); err != nil {
+	if err := each(ctx, len(tries), questionsAtATime, nil, put); err != nil {
 		return err
 	}
 	for _, t := range tries {

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -35,7 +36,9 @@ func (a Asked) ask(ctx context.Context, req *model.Request) (model.Reply, error)
 	}
 	reply, err := a.Generator.Generate(ctx, req, nil)
 	if err == nil && reply.Stop == model.StopEnd {
-		err = keepText(name, replyText(reply))
+		if err = term.WriteIn(name, []byte(replyText(reply))); err != nil {
+			err = fmt.Errorf("keep answer: %w", err)
+		}
 	}
 	return reply, err
 }
@@ -46,18 +49,6 @@ func replyText(r model.Reply) string {
 		text += m.Text()
 	}
 	return text
-}
-
-// keepText writes a file into the folder.
-func keepText(name, text string) error {
-	err := os.MkdirAll(filepath.Dir(name), 0o755)
-	if err == nil {
-		err = os.WriteFile(name, []byte(text), 0o644)
-	}
-	if err != nil {
-		return fmt.Errorf("keep answer: %w", err)
-	}
-	return nil
 }
 
 // plainText writes messages for a model to read about.

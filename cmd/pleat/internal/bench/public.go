@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -93,11 +94,5 @@ func (f Fetcher) get(ctx context.Context, name string, file PublicFile) error {
 	case transcript.HashOf(data).String() != file.SHA256:
 		return errors.New("what came has another hash: it is not kept")
 	}
-	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-		return err
-	}
-	if err := os.WriteFile(name+".part", data, 0o644); err != nil {
-		return err
-	}
-	return os.Rename(name+".part", name)
+	return term.WriteIn(name, data)
 }

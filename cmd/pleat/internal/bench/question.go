@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 )
 
 // Question is something that a continuing agent could want to know, with the answer.
@@ -76,7 +78,10 @@ func (b *questionBook) add(list []Question) error {
 	if err != nil {
 		return fmt.Errorf("encode questions: %w", err)
 	}
-	return keepText(b.file, string(data)+"\n")
+	if err := term.WriteIn(b.file, append(data, '\n')); err != nil {
+		return fmt.Errorf("keep questions: %w", err)
+	}
+	return nil
 }
 
 const askForQuestions = `Below is the beginning of a working session of a coding agent. Write %d questions

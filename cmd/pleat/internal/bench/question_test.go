@@ -53,15 +53,17 @@ func TestQuestionsOfTheFile(t *testing.T) {
 
 // TestAskingEndsAtAnError does not hide that a model failed, and keeps what was answered.
 func TestAskingEndsAtAnError(t *testing.T) {
-	down := errors.New("the server is down")
+	down, graded := errors.New("the server is down"), make(chan bool)
 	model := &pleattest.Script{Then: func(_ int, req *model.Request) (model.Reply, error) {
 		if strings.Contains(req.Messages[0].Text(), "Question: Second?") {
+			<-graded
 			return model.Reply{}, down
 		}
 		text := "yes"
 		switch {
 		case strings.HasPrefix(req.System, "Grade"):
 			text = "2"
+			close(graded)
 		case strings.HasPrefix(req.System, "Below"):
 			text = `[{"question":"First?","answer":"yes"},{"question":"Second?","answer":"yes"}]`
 		}
@@ -71,7 +73,7 @@ func TestAskingEndsAtAnError(t *testing.T) {
 	}}
 	arms, err := ArmsByName("tail")
 	must(t, err)
-	a := Asking{Asked: Asked{Generator: model, Name: "script", Dir: t.TempDir()}, Budget: 6_000, AtATime: 1}
+	a := Asking{Asked: Asked{Generator: model, Name: "script", Dir: t.TempDir()}, Budget: 6_000}
 	if _, err := a.Run(t.Context(), small(t)[:1], arms); !errors.Is(err, down) {
 		t.Fatalf("got %v, want the model's error", err)
 	}

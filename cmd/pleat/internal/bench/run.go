@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/tokens"
@@ -19,7 +21,6 @@ type Options struct {
 	Arms    []Arm    // nil: Arms()
 	Budgets []int    // tokens of a view
 	Chains  []int    // numbers of compactions
-	Workers int      // sessions at a time; 0: one for each processor
 	Prices  []Prices // of the money simulation; nil: DefaultPrices()
 	NoMoney bool     // leave the money simulation out
 	// Summarizer writes the summaries that are scored; nil: code does. Replays for money never
@@ -35,9 +36,6 @@ func (o Options) withDefaults() Options {
 	if o.Arms == nil {
 		o.Arms = Arms()
 	}
-	if o.Workers == 0 {
-		o.Workers = runtime.GOMAXPROCS(0)
-	}
 	if o.Prices == nil {
 		o.Prices = DefaultPrices()
 	}
@@ -49,7 +47,7 @@ func Run(ctx context.Context, sessions []Session, opts Options) (*Report, error)
 	o := opts.withDefaults()
 	tokens := tokens.NewTokenizer(model.Model{}, nil)
 	results := make([]*sessionResult, len(sessions))
-	err := each(ctx, len(sessions), o.Workers, o.Progress, func(ctx context.Context, i int) (err error) {
+	err := each(ctx, len(sessions), runtime.GOMAXPROCS(0), o.Progress, func(ctx context.Context, i int) (err error) {
 		w := worker{o: o, s: &sessions[i], tokens: tokens}
 		if results[i], err = w.run(ctx); err != nil {
 			return fmt.Errorf("bench %s: %w", sessions[i].Name, err)
@@ -70,32 +68,25 @@ func Run(ctx context.Context, sessions []Session, opts Options) (*Report, error)
 func each(
 	ctx context.Context, n, atATime int, progress func(done, all int), do func(ctx context.Context, i int) error,
 ) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	next := make(chan int)
-	var wg sync.WaitGroup
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(atATime)
 	var mu sync.Mutex
 	done := 0
-	for range min(atATime, n) {
-		wg.Go(func() {
-			for i := range next {
-				if err := do(ctx, i); err != nil {
-					cancel(err)
-				}
-				mu.Lock()
-				if done++; progress != nil {
-					progress(done, n)
-				}
-				mu.Unlock()
+	for i := range n {
+		g.Go(func() error {
+			if ctx.Err() != nil {
+				return ctx.Err()
 			}
+			err := do(ctx, i)
+			mu.Lock()
+			defer mu.Unlock()
+			if done++; progress != nil {
+				progress(done, n)
+			}
+			return err
 		})
 	}
-	for i := 0; i < n && ctx.Err() == nil; i++ {
-		next <- i
-	}
-	close(next)
-	wg.Wait()
-	return context.Cause(ctx)
+	return g.Wait()
 }
 
 // sessionResult is what one session gives.

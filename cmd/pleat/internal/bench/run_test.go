@@ -3,6 +3,7 @@ package bench
 import (
 	"encoding/json"
 	"os"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -24,9 +25,8 @@ func TestReproducible(t *testing.T) {
 		arms = arms[:1]
 	}
 	run := func(workers int) string {
-		r, err := Run(
-			t.Context(), small(t), Options{Arms: arms, Budgets: []int{6_000}, Chains: []int{1, 3}, Workers: workers},
-		)
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(workers))
+		r, err := Run(t.Context(), small(t), Options{Arms: arms, Budgets: []int{6_000}, Chains: []int{1, 3}})
 		must(t, err)
 		out, err := json.MarshalIndent(r, "", " ")
 		must(t, err)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -59,7 +60,7 @@ func live(ctx context.Context, sessions []Session, o Options) (Lived, error) {
 		rows[i] = Live{Policy: arm.Name, Families: map[Family]Count{}}
 	}
 	var mu sync.Mutex
-	failed := each(ctx, len(sessions), o.Workers, o.Progress, func(ctx context.Context, i int) error {
+	failed := each(ctx, len(sessions), runtime.GOMAXPROCS(0), o.Progress, func(ctx context.Context, i int) error {
 		w := &worker{o: o, s: &sessions[i], tokens: tokens.NewTokenizer(model.Model{}, nil)}
 		c := w.newCut(sessions[i].futureSpan())
 		for k, arm := range o.Arms {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/pleat-dev/pleat/digest"
@@ -18,8 +18,7 @@ type Summarizer struct {
 	Asked
 	Rules string // for its summaries, see [digest.Options]; empty: none
 
-	mu  sync.Mutex
-	err error // the first
+	err atomic.Value // the model's first error
 }
 
 // summaryTries is how often the engine asks at most for one digest.
@@ -43,9 +42,8 @@ func (s *Summarizer) failed() error {
 	if s == nil {
 		return nil
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.err
+	err, _ := s.err.Load().(error)
+	return err
 }
 
 // Generate implements [model.Generator].
@@ -55,11 +53,7 @@ func (s *Summarizer) Generate(ctx context.Context, req *model.Request, _ func(mo
 		return reply, err // the engine asks for less
 	}
 	if err != nil && !errors.Is(err, context.Canceled) {
-		s.mu.Lock()
-		if s.err == nil {
-			s.err = fmt.Errorf("summarize by %s: %w", s.Name, err)
-		}
-		s.mu.Unlock()
+		s.err.CompareAndSwap(nil, fmt.Errorf("summarize by %s: %w", s.Name, err))
 	}
 	return reply, err
 }

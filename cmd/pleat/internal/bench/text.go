@@ -119,26 +119,22 @@ func table(p *term.Page, cells []Cell) {
 // rows writes aligned columns, the first to the left and the others to the right. Columns
 // that say nothing are left out.
 func rows(p *term.Page, list [][]string) {
-	width := make([]int, len(list[0]))
-	for _, r := range list {
-		for i, s := range r {
-			width[i] = max(width[i], len([]rune(s)))
+	lines := make([]string, len(list))
+	for i := range list[0] {
+		if i > 0 && !slices.ContainsFunc(list[1:], func(r []string) bool { return r[i] != "–" && r[i] != "0" }) {
+			continue
+		}
+		width := term.Widest(list, func(r []string) string { return r[i] })
+		for n, r := range list {
+			if i == 0 {
+				lines[n] = term.Pad(r[i], width)
+			} else {
+				lines[n] += " " + term.PadLeft(r[i], width)
+			}
 		}
 	}
-	for _, r := range list {
-		var b strings.Builder
-		for i, s := range r {
-			if i > 0 && !slices.ContainsFunc(list[1:], func(r []string) bool { return r[i] != "–" && r[i] != "0" }) {
-				continue
-			}
-			gap := strings.Repeat(" ", width[i]-len([]rune(s)))
-			if i == 0 {
-				b.WriteString(s + gap)
-			} else {
-				b.WriteString(" " + gap + s)
-			}
-		}
-		p.Line("%s", strings.TrimRight(b.String(), " "))
+	for _, l := range lines {
+		p.Line("%s", strings.TrimRight(l, " "))
 	}
 }
 

@@ -89,11 +89,10 @@ func thin(points []point, about int) (out []point) {
 }
 
 // levelAt adds a horizontal line if its value is on the plot.
-func levelAt(list []level, name, class string, value, top int) []level {
-	if value <= 0 || value > top {
-		return list
+func (p *plot) levelAt(name, class string, value int) {
+	if 0 < value && value <= p.Top {
+		p.Levels = append(p.Levels, level{class, name, plotHeight - value*plotHeight/p.Top, value})
 	}
-	return append(list, level{class, name, plotHeight - value*plotHeight/max(top, 1), value})
 }
 
 // roomAbove returns a round upper edge for a plot with this largest value.

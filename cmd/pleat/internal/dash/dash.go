@@ -2,6 +2,7 @@ package dash
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"embed"
 	"errors"
@@ -87,9 +88,7 @@ func (h *Handler) Close() error {
 
 // New makes a dashboard.
 func New(o Options) (*Handler, error) {
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	if o.Now == nil {
 		o.Now = time.Now
 	}

@@ -1,6 +1,7 @@
 package dash
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -42,11 +43,8 @@ func (h *Handler) version(ctx context.Context, id string) (string, error) {
 		}
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		counting, counted := h.sums == nil, 0
-		if h.sums != nil {
-			counting, counted = h.sums.Counting, h.sums.Counted
-		}
-		return fmt.Sprint(len(list), newest.ID, newest.Modified, newest.Bytes, newest.Entries, counting, counted), nil
+		s := cmp.Or(h.sums, &sums{Counting: true})
+		return fmt.Sprint(len(list), newest.ID, newest.Modified, newest.Bytes, newest.Entries, s.Counting, s.Counted), nil
 	}
 	for _, i := range list {
 		if i.ID == id {

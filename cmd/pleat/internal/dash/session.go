@@ -181,7 +181,6 @@ type foldRow struct {
 	*fold.Fold
 	Where string // messages, from 1
 	What  string
-	Saves int
 }
 
 // foldRows describes folds: single results by the call that they answer.
@@ -189,7 +188,7 @@ func foldRows(folds []*fold.Fold, s *pleat.Session) []foldRow {
 	whats := library.Whats(s)
 	rows := make([]foldRow, 0, len(folds))
 	for _, f := range folds {
-		row := foldRow{Fold: f, Where: fmt.Sprintf("%d–%d", f.Start+1, f.End), Saves: f.Before - f.After}
+		row := foldRow{Fold: f, Where: fmt.Sprintf("%d–%d", f.Start+1, f.End)}
 		if !f.Whole() || f.End <= f.Start+1 {
 			row.Where = fmt.Sprint(f.Start + 1)
 		}

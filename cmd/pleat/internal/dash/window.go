@@ -42,8 +42,8 @@ func windowOver(s *pleat.Session, rep pleat.Report, own library.Window) (plot, [
 		p.Lines = append(p.Lines, polyline(whole, rep.Messages, top, "whole", false))
 	}
 	p.Lines = append(p.Lines, polyline(shown, rep.Messages, top, "shown", true))
-	p.Levels = levelAt(p.Levels, "window", "edge", window, top)
-	p.Levels = levelAt(p.Levels, "folding is forced", "red", red, top)
+	p.levelAt("window", "edge", window)
+	p.levelAt("folding is forced", "red", red)
 	p.Desc = fmt.Sprintf("Tokens in the window over %d messages: %s at the end, %s at most, "+
 		"where the whole session takes %s. %d epochs folded something.",
 		rep.Messages, text.Short(shown[len(shown)-1].y), text.Short(most), text.Short(all), len(rep.Epochs))

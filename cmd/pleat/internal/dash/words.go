@@ -108,15 +108,11 @@ func link(page string, pairs ...any) string {
 			q.Set(fmt.Sprint(pairs[i]), v)
 		}
 	}
+	u := url.URL{Path: "/", RawQuery: q.Encode()}
 	if page != "" {
-		page = "/dash/" + page
-	} else {
-		page = "/"
+		u.Path = "/dash/" + page
 	}
-	if len(q) == 0 {
-		return page
-	}
-	return page + "?" + q.Encode()
+	return u.String()
 }
 
 // pager is where a page of a list stands in it.

@@ -56,7 +56,9 @@ var files embed.FS
 // Generate implements [model.Generator].
 func (r *Model) Generate(ctx context.Context, req *model.Request, sink func(model.Delta)) (model.Reply, error) {
 	s := &scene{Scenario: r.scenario, script: r.script, system: req.System, tools: req.Tools}
-	s.look(req)
+	for _, m := range req.Messages {
+		s.see(m)
+	}
 	count := tokens.NewTokenizer(row, nil)
 	input, read := count.CountRequest(*req), 0
 	section, digest := "digest", req
@@ -114,12 +116,13 @@ type scene struct {
 	script *script
 	system string
 	tools  []model.Tool
-	step   int      // of the newest calls; 0: none were made yet
-	texts  []string // everything that is shown, oldest first
-	last   []string // the newest results
-	Whole  bool     // a digest of everything is wanted
-	calls  []string // that are shown, or that a digest lists
-	more   int      // calls that a digest only counts
+	// Progress is the step of the newest calls; 0: none were made yet, or what the summarizer was given does not tell.
+	Progress int
+	texts    []string // everything that is shown, oldest first
+	last     []string // the newest results
+	Whole    bool     // a digest of everything is wanted
+	calls    []string // that are shown, or that a digest lists
+	more     int      // calls that a digest only counts
 }
 
 // A step is known by the ids of its calls, or by the line that a digest has about it. A digest
@@ -131,12 +134,6 @@ var (
 	stepLine      = regexp.MustCompile(`(?m)^- Step (\d+) of the rehearsal was the last\.$`)
 )
 
-func (s *scene) look(req *model.Request) {
-	for _, m := range req.Messages {
-		s.see(m)
-	}
-}
-
 // see takes in a message. Who writes a digest may be given messages as JSON.
 func (s *scene) see(m transcript.Message) {
 	if m.Role() == transcript.RoleAssistant {
@@ -144,7 +141,7 @@ func (s *scene) see(m transcript.Message) {
 	}
 	at := func(id []string) {
 		if id != nil {
-			s.step = number(id[1])
+			s.Progress = number(id[1])
 		}
 	}
 	for _, b := range m.Blocks().All() {
@@ -187,7 +184,7 @@ func (s *scene) read(dec *json.Decoder) {
 		}
 		m, _ := anthropic.DecodeMessage([]byte(named.Replace(string(raw)))) // what is no message says nothing
 		if len(m.Calls()) > 0 {
-			s.step++
+			s.Progress++
 		}
 		s.see(m)
 	}
@@ -195,7 +192,3 @@ func (s *scene) read(dec *json.Decoder) {
 
 // Newest is the newest results together.
 func (s *scene) Newest() string { return strings.Join(s.last, "\n") }
-
-// Progress says how far the rehearsal is, for whoever goes on from a digest; 0: what the
-// summarizer was given does not tell.
-func (s *scene) Progress() int { return s.step }

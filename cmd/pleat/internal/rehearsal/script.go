@@ -27,12 +27,8 @@ var sectionLine = regexp.MustCompile(`(?m)^-- (.+) --\n`)
 // read returns the scenario's script. It is part of the program, so it cannot be wrong.
 func (s Scenario) read() *script {
 	data, _ := files.ReadFile(s.file() + ".txt")
-	return readScript(string(data))
-}
-
-func readScript(text string) *script {
-	s := &script{facts: make(map[string]*regexp.Regexp)}
-	s.sections = template.New("").Funcs(template.FuncMap{
+	text, out := string(data), &script{facts: make(map[string]*regexp.Regexp)}
+	out.sections = template.New("").Funcs(template.FuncMap{
 		"json": func(v any) (string, error) {
 			out, err := json.Marshal(v)
 			return string(out), err
@@ -51,20 +47,20 @@ func readScript(text string) *script {
 		body := strings.TrimSpace(text[h[1]:end]) + "\n"
 		if from, to, several := strings.Cut(name, "-"); several {
 			for n := number(from); n <= number(to); n++ { // a section of its own may follow for some of them
-				template.Must(s.sections.New(strconv.Itoa(n)).Parse(body))
+				template.Must(out.sections.New(strconv.Itoa(n)).Parse(body))
 			}
 			continue
 		}
 		if name != "facts" {
-			template.Must(s.sections.New(name).Parse(body))
+			template.Must(out.sections.New(name).Parse(body))
 			continue
 		}
 		for line := range strings.Lines(body) {
 			fact, pattern, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")
-			s.facts[fact] = regexp.MustCompile(pattern)
+			out.facts[fact] = regexp.MustCompile(pattern)
 		}
 	}
-	return s
+	return out
 }
 
 // todoStatus is the status of an item of the list while item at is in progress.
@@ -110,7 +106,7 @@ func (s *scene) play(section string) (string, []transcript.Block, error) {
 // next is the section of the next step, until there is none or the end is in view.
 func (s *scene) next() string {
 	n := strconv.Itoa(s.Step())
-	if s.script.sections.Lookup(n) == nil || s.Turns > 0 && s.step >= s.Turns ||
+	if s.script.sections.Lookup(n) == nil || s.Turns > 0 && s.Progress >= s.Turns ||
 		s.script.facts["end"] != nil && s.Find("end") != nil {
 		return "answer"
 	}
@@ -223,10 +219,10 @@ func (s *scene) Calls() string {
 func (s *scene) Plays(names ...string) bool { return slices.Contains(names, s.Name) }
 
 // Note is the number of the note that the next step reads.
-func (s *scene) Note() string { return fmt.Sprintf("%02d", s.step%s.notes()+1) }
+func (s *scene) Note() string { return fmt.Sprintf("%02d", s.Progress%s.notes()+1) }
 
 // Step is the number of the next step.
-func (s *scene) Step() int { return s.step + 1 }
+func (s *scene) Step() int { return s.Progress + 1 }
 
 // Has reports whether there is a tool of that name.
 func (s *scene) Has(tool string) bool {
