@@ -1,6 +1,7 @@
 package pleattest
 
 import (
+	"cmp"
 	"fmt"
 	"testing"
 
@@ -31,9 +32,7 @@ func Plan(t testing.TB, window int, msgs []transcript.Message, levers ...fold.Le
 func PlanWith(t testing.TB, o fold.PlanOptions, msgs []transcript.Message, levers ...fold.Lever) *fold.Plan {
 	t.Helper()
 	src := conv.Of(tokens.NewTokenizer(model.Model{}, nil), msgs...)
-	if o.Trigger == "" {
-		o.Trigger = fold.TriggerRed
-	}
+	o.Trigger = cmp.Or(o.Trigger, fold.TriggerRed)
 	if o.Seen == 0 {
 		for i, m := range msgs {
 			if m.Role() == transcript.RoleAssistant {

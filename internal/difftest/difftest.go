@@ -96,15 +96,8 @@ func (p *printer) value(v reflect.Value, tabs string) {
 
 // scalar never calls a String method: two values may share what it returns.
 func scalar(v reflect.Value) string {
-	switch {
-	case v.CanInt():
-		return strconv.FormatInt(v.Int(), 10)
-	case v.CanUint():
+	if v.CanUint() { // %#v is hexadecimal
 		return strconv.FormatUint(v.Uint(), 10)
-	case v.CanFloat():
-		return strconv.FormatFloat(v.Float(), 'g', -1, 64)
-	case v.Kind() == reflect.Bool:
-		return strconv.FormatBool(v.Bool())
 	}
 	return fmt.Sprintf("%#v", v)
 }

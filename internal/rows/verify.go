@@ -57,10 +57,9 @@ func (v *Verifier) eachRow(query string, read func(row Scanner) (examined, error
 
 // Verifier reads everything and reports what is damaged.
 type Verifier struct {
-	b       *Base
-	ctx     context.Context
-	yield   func(store.Damage, error) bool
-	stopped bool
+	b     *Base
+	ctx   context.Context
+	yield func(store.Damage, error) bool
 }
 
 // Verify is the Verify of the stores; see [store.Keeper]. The store's own steps come first.
@@ -79,10 +78,10 @@ func (b *Base) Verify(
 		}
 		for _, step := range append(own, (*Verifier).sessions, (*Verifier).bodies, (*Verifier).orphans) {
 			err := step(v)
-			if err != nil && !v.stopped && onlyStep(err) {
+			if err != nil && onlyStep(err) {
 				err = v.Report(store.SessionKey{}, 0, "%v", b.Explain(err))
 			}
-			if v.stopped {
+			if errors.Is(err, errStopped) {
 				return
 			}
 			if err != nil {
@@ -98,9 +97,7 @@ var errStopped = errors.New("stopped")
 
 // Report reports damage. Its error ends the step.
 func (v *Verifier) Report(key store.SessionKey, seq uint64, format string, args ...any) error {
-	damage := store.Damage{Key: key, Seq: seq, What: fmt.Sprintf(format, args...)}
-	if v.stopped || !v.yield(damage, nil) {
-		v.stopped = true
+	if !v.yield(store.Damage{Key: key, Seq: seq, What: fmt.Sprintf(format, args...)}, nil) {
 		return errStopped
 	}
 	return nil

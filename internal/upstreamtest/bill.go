@@ -58,9 +58,6 @@ func (s *Server) cached(req *request) (have, all int) {
 	for _, m := range req.messages {
 		parts = append(parts, string(form.AppendNormal(nil, []byte(m.Raw()))))
 	}
-	if s.seen == nil {
-		s.seen = make(map[[32]byte]bool)
-	}
 	var sum [32]byte
 	all = 1
 	for _, p := range parts {

@@ -112,7 +112,7 @@ type Server struct {
 func New(o Options) *Server {
 	o.Calls, o.Agent = cmp.Or(o.Calls, 3), cmp.Or(o.Agent, 2)
 	o.Bytes, o.Parallel, o.Recalls = cmp.Or(o.Bytes, 200), max(o.Parallel, 1), max(o.Recalls, 1)
-	return &Server{o: o}
+	return &Server{o: o, seen: make(map[[32]byte]bool)}
 }
 
 // Asked lets a function be called with every request, before it is answered. The server must

@@ -128,16 +128,12 @@ func wholeMessage(a answer) any {
 	}
 }
 
-func startMessage(s *stream, a answer) {
+func streamMessage(s *stream, a answer, _ *request) {
 	s.event("message_start", object{"message": object{
 		"id": a.id, "type": "message", "role": "assistant", "model": a.model, "content": []object{},
 		"stop_reason": nil, "stop_sequence": nil, "usage": messageUsage(a, 1),
 	}})
 	s.event("ping", object{})
-}
-
-func streamMessage(s *stream, a answer, _ *request) {
-	startMessage(s, a)
 	for i, b := range messageBlocks(a) {
 		delta := object{}
 		switch b["type"] {

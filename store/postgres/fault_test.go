@@ -69,9 +69,7 @@ func (w *writers) finish(t *testing.T) {
 			t.Errorf("%v has %d entries, %d were acknowledged", writerKey(n), got, want)
 		}
 	}
-	for damage, err := range w.stores[0].Verify(t.Context()) {
-		t.Errorf("Verify: %+v, %v", damage, err)
-	}
+	isWhole(t, w.stores[0])
 }
 
 // wait waits until more entries were acknowledged.
@@ -133,7 +131,9 @@ func TestCutConnections(t *testing.T) {
 func TestPoolExhausted(t *testing.T) {
 	url := pgtest.Shared(t).Database(t)
 	st := open(t, url+"&pool_max_conns=2", nil)
-	startWriters(t, 20, st).finishAfter(t, 200)
+	w := startWriters(t, 20, st)
+	w.wait(t, 200)
+	w.finish(t)
 
 	// Long enough for two connections to be made on a busy machine, so that only those
 	// wait for whom there is none.
@@ -164,12 +164,6 @@ func TestPoolExhausted(t *testing.T) {
 	}
 }
 
-func (w *writers) finishAfter(t *testing.T, entries uint64) {
-	t.Helper()
-	w.wait(t, entries)
-	w.finish(t)
-}
-
 // holdSession locks a session's row until it is released.
 func holdSession(t *testing.T, url string, key store.SessionKey) (release func()) {
 	t.Helper()
@@ -198,12 +192,9 @@ func TestSlowServer(t *testing.T) {
 		t.Errorf("Append to a session that another holds: %v, want ErrBusy", err)
 	}
 	release()
-	run(
-		t,
-		url,
-		`CREATE FUNCTION pleat.slow() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(5); RETURN NEW; END';
-		CREATE TRIGGER slow BEFORE INSERT ON pleat.entry FOR EACH ROW EXECUTE FUNCTION pleat.slow()`,
-	)
+	run(t, url, `CREATE FUNCTION pleat.slow() RETURNS trigger LANGUAGE plpgsql
+			AS 'BEGIN PERFORM pg_sleep(5); RETURN NEW; END';
+		CREATE TRIGGER slow BEFORE INSERT ON pleat.entry FOR EACH ROW EXECUTE FUNCTION pleat.slow()`)
 	if _, err := st.Append(t.Context(), key, 1, store.Entry{Kind: "k"}); !errors.Is(err, postgres.ErrBusy) {
 		t.Errorf("Append with a slow statement: %v, want ErrBusy", err)
 	}

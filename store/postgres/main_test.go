@@ -63,6 +63,14 @@ func put(t testing.TB, st store.Store, key store.SessionKey, last uint64, entrie
 
 var must = difftest.Must
 
+// isWhole holds a store to having no damage.
+func isWhole(t testing.TB, st store.Keeper) {
+	t.Helper()
+	for damage, err := range st.Verify(t.Context()) {
+		t.Errorf("Verify: %+v, %v", damage, err)
+	}
+}
+
 // run runs a statement in the database of a URL.
 func run(t testing.TB, url, text string, args ...any) {
 	t.Helper()

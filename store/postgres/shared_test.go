@@ -27,12 +27,8 @@ func TestTenancy(t *testing.T) {
 	ctx := t.Context()
 	alice, bob := store.SessionKey{Tenant: "alice", Session: "s"}, store.SessionKey{Tenant: "bob", Session: "s"}
 	secret := store.Entry{Kind: "k", Label: "plans", Body: []byte("alice's secret"), Text: "alice keeps a secret"}
-	for _, step := range []struct {
-		key   store.SessionKey
-		entry store.Entry
-	}{{alice, secret}, {bob, store.Entry{Kind: "k", Label: "lunch", Body: []byte("bob's lunch"), Text: "bob has lunch"}}} {
-		put(t, st, step.key, 0, step.entry)
-	}
+	put(t, st, alice, 0, secret)
+	put(t, st, bob, 0, store.Entry{Kind: "k", Label: "lunch", Body: []byte("bob's lunch"), Text: "bob has lunch"})
 	hash := transcript.HashOf(secret.Body)
 	for _, key := range []store.SessionKey{
 		bob,
@@ -173,20 +169,16 @@ func TestMakeTables(t *testing.T) {
 				return
 			}
 			defer st.Close()
-			if _, err := st.Append(
-				t.Context(), store.SessionKey{Session: fmt.Sprint(i)}, 0, store.Entry{Kind: "k"},
-			); err != nil {
+			_, err = st.Append(t.Context(), store.SessionKey{Session: fmt.Sprint(i)}, 0, store.Entry{Kind: "k"})
+			if err != nil {
 				t.Error(err)
 			}
 		})
 	}
 	wg.Wait()
-	run(
-		t,
-		url,
-		"CREATE ROLE plain LOGIN; GRANT USAGE ON SCHEMA pleat TO plain; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL "+
-			"TABLES IN SCHEMA pleat TO plain; GRANT USAGE ON ALL SEQUENCES IN SCHEMA pleat TO plain",
-	)
+	run(t, url, `CREATE ROLE plain LOGIN; GRANT USAGE ON SCHEMA pleat TO plain;
+		GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA pleat TO plain;
+		GRANT USAGE ON ALL SEQUENCES IN SCHEMA pleat TO plain`)
 	plain := open(t, strings.Replace(url, "pleat@", "plain@", 1), nil) // no right to make tables
 	if _, err := plain.Append(t.Context(), store.SessionKey{Session: "plain"}, 0, store.Entry{Kind: "k"}); err != nil {
 		t.Error(err)
@@ -262,18 +254,12 @@ func TestFull(t *testing.T) {
 	if now, err := st.Append(t.Context(), key, last, store.Entry{Kind: "k"}); err != nil || now != last+1 {
 		t.Errorf("Append of something small: %d, %v", now, err)
 	}
-	for damage, err := range st.Verify(t.Context()) {
-		t.Errorf("Verify: %+v, %v", damage, err)
-	}
+	isWhole(t, st)
 	must(t, st.Forget(t.Context(), key))
 	run(t, url, "VACUUM pleat.blob")
 	other := store.SessionKey{Session: "other"}
-	for i := range uint64(5) {
-		if _, err := st.Append(
-			t.Context(), other, i, store.Entry{Kind: "k", Body: fmt.Appendf(make([]byte, 1<<20), "%d", i)},
-		); err != nil {
-			t.Errorf("Append with room again: %v", err)
-		}
+	for i := range uint64(5) { // with room again
+		put(t, st, other, i, store.Entry{Kind: "k", Body: fmt.Appendf(make([]byte, 1<<20), "%d", i)})
 	}
 	if err := readAll(t.Context(), st, other); err != nil {
 		t.Error(err)
@@ -308,9 +294,7 @@ func TestGrants(t *testing.T) {
 	if _, ok, err := st.Claim(t.Context(), key, "digest", time.Hour); err != nil || !ok {
 		t.Errorf("Claim: %v, %v", ok, err)
 	}
-	for damage, err := range st.Verify(t.Context()) {
-		t.Errorf("Verify: %+v, %v", damage, err)
-	}
+	isWhole(t, st)
 	if err := st.Forget(t.Context(), key); err != nil {
 		t.Error(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,14 +20,8 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// content is everything that can be read from a store, to compare with.
-type content struct {
-	Entries  map[store.SessionKey][]store.Entry
-	Folds    map[store.SessionKey][]store.Entry
-	Bodies   map[string][]byte
-	Found    map[string]store.Found
-	Sessions []store.SessionInfo
-}
+// content is everything that can be read from a store, part by part, to compare with.
+type content map[string]any
 
 const damageTenant = "tenant"
 
@@ -74,81 +69,53 @@ func fill(t *testing.T, st *sqlite.Store) {
 	}
 }
 
-// readAll reads everything. The first error ends each part; the parts with errors are
-// left out of the result, and the errors returned.
-func readAll(ctx context.Context, st *sqlite.Store) (content, []error) {
-	c := content{
-		Entries: make(map[store.SessionKey][]store.Entry), Folds: make(map[store.SessionKey][]store.Entry),
-		Bodies: make(map[string][]byte), Found: make(map[string]store.Found),
-	}
-	var errs []error
-	collect := func(into map[store.SessionKey][]store.Entry, key store.SessionKey, kinds ...store.EntryKind) {
-		var all []store.Entry
-		for e, err := range st.Scan(ctx, key, 0, kinds...) {
+// readAll reads everything. The parts with errors are left out of the result, and the errors returned.
+func readAll(ctx context.Context, st *sqlite.Store) (c content, errs []error) {
+	c = make(content)
+	add := func(part string) func(v any, err error) {
+		return func(v any, err error) {
 			if err != nil {
 				errs = append(errs, err)
-				return
+			} else {
+				c[part] = v
 			}
-			all = append(all, e)
 		}
-		into[key] = all
 	}
 	for n, key := range damageKeys() {
-		collect(c.Entries, key)
-		collect(c.Folds, key, store.EntryFold)
+		add(fmt.Sprint("entries of ", key))(all(st.Scan(ctx, key, 0)))
+		add(fmt.Sprint("folds of ", key))(all(st.Scan(ctx, key, 0, store.EntryFold)))
 		for i := range 12 {
 			hash := transcript.HashOf(strings.Repeat(transcript.HashOf(fmt.Sprint(n, i)).String(), 1+i*i*i/10))
-			body, err := st.Body(ctx, key, hash)
-			if err != nil {
-				errs = append(errs, err)
-				continue
-			}
-			c.Bodies[key.String()+hash.String()] = body
+			add(fmt.Sprint("body ", i, " of ", key))(st.Body(ctx, key, hash))
 		}
 	}
 	found, err := st.Find(ctx, damageTenant, store.EntryMessage, damageLabels()...)
-	if err != nil {
-		errs = append(errs, err)
-		c.Found = nil
-	}
+	byLabel := make(map[string]store.Found)
 	for _, f := range found {
-		c.Found[f.Entry.Label] = f
+		byLabel[f.Entry.Label] = f
 	}
-	for info, err := range st.Sessions(ctx, damageTenant) {
-		if err != nil {
-			errs = append(errs, err)
-			c.Sessions = nil
-			break
-		}
-		c.Sessions = append(c.Sessions, info)
-	}
+	add("found")(byLabel, err)
+	add("sessions")(all(st.Sessions(ctx, damageTenant)))
 	return c, errs
+}
+
+// all collects a list up to its first error.
+func all[T any](list iter.Seq2[T, error]) (out []T, err error) {
+	for v, err := range list {
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, v)
+	}
+	return out, nil
 }
 
 // compare reports what a damaged store served that the good one does not have.
 func compare(good, got content) string {
-	for key, entries := range got.Entries {
-		if d := difftest.Values(good.Entries[key], entries); d != "" {
-			return d
+	for part, v := range got {
+		if d := difftest.Values(good[part], v); d != "" {
+			return part + ":\n" + d
 		}
-	}
-	for key, entries := range got.Folds {
-		if d := difftest.Values(good.Folds[key], entries); d != "" {
-			return d
-		}
-	}
-	for key, body := range got.Bodies {
-		if !bytes.Equal(good.Bodies[key], body) {
-			return "body " + key
-		}
-	}
-	if got.Found != nil {
-		if d := difftest.Values(good.Found, got.Found); d != "" {
-			return d
-		}
-	}
-	if got.Sessions != nil {
-		return difftest.Values(good.Sessions, got.Sessions)
 	}
 	return ""
 }
@@ -287,11 +254,8 @@ func TestVerifyDamage(t *testing.T) {
 		damaged[at] ^= 1
 		must(t, os.WriteFile(path, damaged, 0o600))
 		st := open(t, path)
-		var damage []store.Damage
-		for d, err := range st.Verify(t.Context()) {
-			must(t, err)
-			damage = append(damage, d)
-		}
+		damage, err := all(st.Verify(t.Context()))
+		must(t, err)
 		if len(damage) != 1 || damage[0].Seq == 0 || damage[0].Key.Tenant != damageTenant {
 			t.Errorf("%q: Verify found %+v, want one damaged entry", victim, damage)
 		}
@@ -329,9 +293,7 @@ func TestVerifyWhileWriting(t *testing.T) {
 		done <- nil
 	}()
 	for {
-		for damage, err := range st.Verify(t.Context()) {
-			t.Errorf("Verify: %+v, %v", damage, err)
-		}
+		isWhole(t, st)
 		if _, err := st.Search(t.Context(), store.SessionKey{Session: "1"}, "words", 3); err != nil {
 			t.Error(err)
 		}

@@ -60,9 +60,7 @@ func TestProcesses(t *testing.T) {
 	if err != nil || len(hits) != processes*rounds {
 		t.Errorf("search finds %d entries, %v; want %d", len(hits), err, processes*rounds)
 	}
-	for damage, err := range st.Verify(t.Context()) {
-		t.Errorf("Verify: %+v, %v", damage, err)
-	}
+	isWhole(t, st)
 }
 
 // compete is one of the processes.
@@ -123,9 +121,7 @@ func TestKill(t *testing.T) {
 	for key, last := range acknowledged {
 		checkCrash(t, store, key, last)
 	}
-	for damage, err := range store.Verify(t.Context()) {
-		t.Errorf("Verify: %+v, %v", damage, err)
-	}
+	isWhole(t, store)
 	t.Logf("%d kills, %d acknowledged appends", kills, total)
 }
 

@@ -233,7 +233,16 @@ func (s *Store) transact(ctx context.Context, f func(ctx context.Context) error)
 		return err
 	}
 	ctx = context.WithoutCancel(ctx)
-	return commit(ctx, s.conn, cmp.Or(f(ctx), s.isThere()))
+	err := cmp.Or(f(ctx), s.isThere())
+	if err == nil {
+		_, err = s.conn.ExecContext(ctx, "COMMIT")
+	}
+	if err != nil {
+		// SQLite may have rolled back already, and then reports that. No other error of
+		// a rollback could be handled here.
+		_, _ = s.conn.ExecContext(ctx, "ROLLBACK")
+	}
+	return err
 }
 
 // isThere fails if the file no longer has its name. SQLite would go on writing, into a file
@@ -258,19 +267,6 @@ func take(ctx context.Context, turn chan struct{}) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-}
-
-// commit ends a transaction, in which err happened.
-func commit(ctx context.Context, conn *sql.Conn, err error) error {
-	if err == nil {
-		_, err = conn.ExecContext(ctx, "COMMIT")
-	}
-	if err != nil {
-		// SQLite may have rolled back already, and then reports that. No other error of
-		// a rollback could be handled here.
-		_, _ = conn.ExecContext(ctx, "ROLLBACK")
-	}
-	return err
 }
 
 // begin takes the file's write lock.

@@ -36,6 +36,14 @@ func put(t testing.TB, st store.Store, key store.SessionKey, last uint64, entrie
 
 var must = difftest.Must
 
+// isWhole holds a store to having no damage.
+func isWhole(t testing.TB, st store.Keeper) {
+	t.Helper()
+	for damage, err := range st.Verify(t.Context()) {
+		t.Errorf("Verify: %+v, %v", damage, err)
+	}
+}
+
 func TestConformance(t *testing.T) {
 	path := ""
 	storetest.Test(t,

@@ -62,10 +62,8 @@ func (s *clause) fork() {
 		s.checkNewest(b, want[:n])
 	}
 	b := s.key(fmt.Sprint("b", len(all)))
-	found, err := s.Find(s.Context(), a.Tenant, "k", "marked")
-	if err != nil || len(found) != 1 || found[0].Key != s.key("b301") {
-		s.Errorf("Find after forking: %v, %v; want the entry of the newest fork that has one", found, err)
-	}
+	// The entry of the newest fork that has one.
+	s.checkFound(a.Tenant, "k", []string{"marked"}, store.Found{Key: s.key("b301"), Entry: asStored(want)[300]})
 	searched := func() {
 		s.Helper()
 		s.expect(b, map[string][]uint64{

@@ -86,10 +86,8 @@ func (s *clause) forget() {
 	s.check(a, nil)
 	s.check(b, []store.Entry{shared})
 	s.noBody(a, transcript.HashOf("in both"), "a forgotten session")
-	found, err := s.Find(s.Context(), a.Tenant, "k", "own", "shared")
-	if err != nil || len(found) != 1 || found[0].Key != b {
-		s.Errorf("Find after Forget: %v, %v; want the entry of b", found, err)
-	}
+	s.checkFound(a.Tenant, "k", []string{"own", "shared"},
+		store.Found{Key: b, Entry: asStored([]store.Entry{shared})[0]})
 	s.wants(store.ErrNotFound, keeper.Forget(s.Context(), a), "Forget twice")
 	s.expect(a, map[string][]uint64{"aardvark": {}, "words": {}})
 	s.expect(b, map[string][]uint64{"words": {1}})

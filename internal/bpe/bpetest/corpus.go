@@ -94,36 +94,6 @@ func CJK(n int) string {
 	return fill(n, b.String())
 }
 
-// Worst returns, by name, texts of n bytes that are dear to count: mostly a
-// single piece each, which merging in the plain way takes quadratic time for.
-func Worst(n int) map[string]string {
-	rng := newRand(5)
-	random := func(alphabet []rune) string {
-		var b strings.Builder
-		for b.Len() < n {
-			b.WriteRune(alphabet[rng.IntN(len(alphabet))])
-		}
-		return fill(n, b.String())
-	}
-	ideographs := make([]rune, 0x5200)
-	for i := range ideographs {
-		ideographs[i] = 0x4E00 + rune(i)
-	}
-	return map[string]string{
-		"one letter":     strings.Repeat("a", n),
-		"spaces":         strings.Repeat(" ", n),
-		"dashes":         strings.Repeat("-", n),
-		"newlines":       strings.Repeat("\n", n),
-		"two letters":    fill(n, strings.Repeat("ab", n/2+1)),
-		"marks":          fill(n, strings.Repeat("\u0301", n/2+1)),
-		"base64":         random([]rune("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")),
-		"random letters": random([]rune("abcdefghijklmnopqrstuvwxyz")),
-		"random symbols": random([]rune("!#$%&()*+,-.:;<=>?@[]^_{|}~")),
-		"random spaces":  random([]rune(" \t")),
-		"random CJK":     random(ideographs),
-	}
-}
-
 func newRand(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, seed)) }
 
 // fill returns n bytes of text, repeating it if it is too short. It may cut the

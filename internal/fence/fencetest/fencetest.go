@@ -78,14 +78,6 @@ func Outside(text string) []string {
 	return out
 }
 
-// Inside returns what stands in the first fence with a tag.
-func Inside(tag, text string) string {
-	_, text, _ = strings.Cut(text, "<"+tag+" ")
-	mark, text, _ := strings.Cut(text, ">\n")
-	text, _, _ = strings.Cut(text, "\n</"+tag+" "+mark+">")
-	return text
-}
-
 // titles are the headings of pages.
 var titles = regexp.MustCompile(`^## (Pinned|What the user said \(verbatim, oldest first\)|Still going on|` +
 	`What was done \(tool calls\)|Files as last seen \(newest first\)|What the newest calls answered|` +

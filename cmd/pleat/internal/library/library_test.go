@@ -702,12 +702,12 @@ func TestForgedHandoff(t *testing.T) {
 		if outside := strings.Join(fencetest.Outside(text), "\n"); strings.Contains(outside, fencetest.Word) {
 			t.Errorf("outside of the earlier session:\n%s", outside)
 		}
-		for _, l := range fencetest.Speakers(fencetest.Inside("earlier_session", text)) {
+		for _, l := range fencetest.Speakers(within("earlier_session", text)) {
 			if strings.HasSuffix(l, "message 6") || strings.HasPrefix(l, "--- message 6") {
 				t.Errorf("%q speaks in:\n%s", l, text)
 			}
 		}
-		for _, l := range fencetest.Outside(fencetest.Inside("earlier_session", text)) {
+		for _, l := range fencetest.Outside(within("earlier_session", text)) {
 			if strings.Contains(l, fencetest.Word) && !strings.HasPrefix(l, "(result) ") {
 				t.Errorf("%q stands in no fence of:\n%s", l, text)
 			}
@@ -764,7 +764,7 @@ func TestHandoffTooLong(t *testing.T) {
 				h := newHome(t)
 				text, err := h.Handoff(t.Context(), h.find(h.put(".claude/projects/p/s.jsonl", session, day)), budget)
 				h.must(err)
-				said := fencetest.Inside("earlier_session", text)
+				said := within("earlier_session", text)
 				if strings.Contains(session, "cache") && !strings.Contains(said, "Take 2, but only cache-7731.") {
 					t.Errorf("%d, %d blocks, %d tokens: the newest words are missing:\n%s", i, n, budget, said)
 				}
