@@ -35,10 +35,11 @@ func unfoldCommand(p *term.Console) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "unfold HANDLE|CALL|mMESSAGE|path:FILE[@CALL]",
 		Args:  takes(1, 1, "a handle, a call's number, or path:FILE"),
-		Short: "print something folded, byte for byte",
-		Long: `Prints what a handle stands for, exactly as it was. Stubs and search hits have handles. 12 is
-a call, m12 a message: of call 12 in the ledger what it changed in a file, or else its result;
-of message 12 all of it, or its longest part. The content is checked against the hash it was
+		Short: "print something folded in full",
+		Long: `Prints what a handle stands for: a result as it was; the input of a call as the command, the
+diff or the file that it is; turns as text. --exact prints the original bytes. Stubs and search
+hits have handles. 12 is call 12 of the ledger: what it changed in a file, or else its result.
+m12 is message 12: all of it, or its longest part. The content is checked against the hash it was
 folded under.
 
 path:FILE is a file as the session left it, rebuilt from what its calls read, wrote and
@@ -50,9 +51,8 @@ Looks in every session of the store unless --session names one, or with --in in 
 file. Sessions that share the beginning of a conversation share its handles. If they have
 different content under a handle, --session must name one.
 
-The output is the bytes alone, so that it can be piped and compared. The input of a tool call
-comes as the command, the diff or the file that it is. --exact prints the original bytes, with
-the sha256 and size in "compact --json"; --raw prints the JSON of the wire. With --grep, only the part around the match is shown of lines longer than 1,000 bytes.`,
+The output has nothing else, so that it can be piped and compared. What --exact prints has the
+sha256 and size in "compact --json"; --raw prints the JSON of the wire. With --grep, only the part around the match is shown of lines longer than 1,000 bytes.`,
 		Example: `# the original of a stub that says unfold("t3nk5x0b")
 pleat unfold t3nk5x0b
 # a part of it

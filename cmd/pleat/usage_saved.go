@@ -199,7 +199,7 @@ func (j *replayedJSON) Print(p *term.Page) {
 	for _, a := range j.Agents {
 		row(a.Name+"'s own", a.Tokens, a.USD)
 	}
-	row("what the agents sent", j.Sent, j.USDSent)
+	p.Line("  %-20s%8s%11s", "what the agents sent", term.Short(j.Sent), term.Cents(j.USDSent)) // in other windows
 	for _, a := range j.Agents {
 		if a.summaries > j.Requests/4 {
 			p.Hang("  ", fmt.Sprintf("%s's own rule does not fit such a window: it keeps so much of it free that it "+

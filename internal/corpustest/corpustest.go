@@ -16,10 +16,7 @@ import (
 
 // Folders lists the folders that PLEAT_CORPUS names, which are separated as in PATH. The
 // test is skipped if there are none.
-func Folders(t testing.TB) []string {
-	t.Helper()
-	return folders.List(t)
-}
+var Folders = folders.List
 
 // notRead are folders with other data, or in formats that pleat does not read.
 var notRead = []string{"eval", "trail", "model", "gold", "questions", "LICENSES", "tau-bench", "swe-agent"}

@@ -201,7 +201,13 @@ func Compare(t *testing.T, got map[string]string, meant func(name string) bool) 
 	if *Update {
 		maps.DeleteFunc(recorded, func(name, _ string) bool { return meant(name) })
 		maps.Copy(recorded, got)
-		write(t, recorded)
+		var b strings.Builder
+		for _, name := range slices.Sorted(maps.Keys(recorded)) {
+			fmt.Fprintf(&b, "%s\t%s\n", name, recorded[name])
+		}
+		if err := os.WriteFile(file, []byte(b.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
 		return
 	}
 	for _, name := range slices.Sorted(maps.Keys(got)) {
@@ -229,15 +235,4 @@ func Read(t *testing.T) map[string]string {
 		recorded[name] = hashes
 	}
 	return recorded
-}
-
-func write(t *testing.T, hashes map[string]string) {
-	t.Helper()
-	var b strings.Builder
-	for _, name := range slices.Sorted(maps.Keys(hashes)) {
-		fmt.Fprintf(&b, "%s\t%s\n", name, hashes[name])
-	}
-	if err := os.WriteFile(file, []byte(b.String()), 0o644); err != nil {
-		t.Fatal(err)
-	}
 }
