@@ -113,12 +113,11 @@ func (s answerer) search(ctx context.Context, a toolargs.Args) (string, error) {
 	return res.Text(), err
 }
 
-func (s answerer) ledger(_ context.Context, a toolargs.Args) (string, error) {
+func (s answerer) ledger(_ context.Context, a toolargs.Args) (_ string, err error) {
 	f := ledger.Filter{
 		Path: a.Text("path"), Tool: a.Text("tool"), Text: a.Text("text"), Effects: a.Flag("effects"),
 		Files: a.Flag("files"), From: a.Number("from"), To: a.Number("to"),
 	}
-	var err error
 	if f.Kinds, err = toolargs.Named[toolcall.CallKind](a.List("kind")); err != nil {
 		return "", err
 	}

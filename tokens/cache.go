@@ -24,10 +24,6 @@ type countKey struct {
 	as   reading
 }
 
-func newCountCache(size int) *countCache {
-	return &countCache{seed: maphash.MakeSeed(), generation: (size + 1) / 2, young: make(map[countKey]int)}
-}
-
 func (c *countCache) get(key countKey) (int, bool) {
 	c.mu.Lock()
 	n, young := c.young[key]

@@ -121,7 +121,7 @@ func NewTokenizer(m model.Model, opts *Options) *Tokenizer {
 	}
 	o.CacheSize = cmp.Or(o.CacheSize, 32<<10)
 	if o.CacheSize > 0 {
-		t.cache = newCountCache(o.CacheSize)
+		t.cache = &countCache{seed: maphash.MakeSeed(), generation: (o.CacheSize + 1) / 2, young: make(map[countKey]int)}
 	}
 	return t
 }

@@ -25,7 +25,8 @@ func questionFor(answer, asked, offered string) string {
 	short := len(words) <= maxShortWords && len(answer) <= 120 &&
 		!strings.Contains(answer, "\n\n") && !strings.HasSuffix(answer, "?")
 	refs := optionRefs(answer, words, short)
-	if len(refs) == 0 && (len(words) == 0 || len(words) > 2 && !asksSomething(asked)) {
+	asks := strings.IndexByte(asked[max(len(asked)-maxQuestionBytes, 0):], '?') >= 0
+	if len(refs) == 0 && (len(words) == 0 || len(words) > 2 && !asks) {
 		short = false
 	}
 	var parts []string
@@ -54,11 +55,6 @@ func questionFor(answer, asked, offered string) string {
 
 // leftOut marks words that do not follow what is shown before them.
 const leftOut = "… "
-
-// asksSomething reports whether a text has a question mark near its end.
-func asksSomething(text string) bool {
-	return strings.IndexByte(text[max(len(text)-maxQuestionBytes, 0):], '?') >= 0
-}
 
 // offersOptions reports whether a text has a list with numbers or letters to choose from.
 func offersOptions(text string) bool {

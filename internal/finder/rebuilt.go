@@ -13,11 +13,6 @@ import (
 	"github.com/pleat-dev/pleat/store"
 )
 
-// namesFile reports whether a request is for a file, and for which.
-func namesFile(handle string) (spec string, ok bool) {
-	return strings.CutPrefix(strings.Trim(handle, " \t\r\n\"'`"), recall.PathPrefix)
-}
-
 func (f *Finder) file(spec string, r recall.UnfoldRequest) (recall.Unfolded, error) {
 	name, call := spec, 0
 	if i := strings.LastIndexByte(spec, '@'); i > 0 {

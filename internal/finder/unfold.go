@@ -31,7 +31,7 @@ func (f *Finder) Unfold(ctx context.Context, r recall.UnfoldRequest) (recall.Unf
 }
 
 func (f *Finder) named(r recall.UnfoldRequest) (recall.Unfolded, error) {
-	if spec, ok := namesFile(r.Handle); ok {
+	if spec, ok := strings.CutPrefix(strings.Trim(r.Handle, " \t\r\n\"'`"), recall.PathPrefix); ok {
 		return f.file(spec, r)
 	}
 	u, err := f.unfold(r)

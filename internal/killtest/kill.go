@@ -58,12 +58,10 @@ func counter(s func() *pleat.Session, end bool) model.GeneratorFunc {
 		fmt.Printf("ack %d\n", s().Len())
 		step := 0
 		for _, m := range req.Messages {
-			for _, b := range m.Blocks().All() {
-				if c, ok := b.(transcript.ToolCall); ok {
-					if id := victimStep.FindStringSubmatch(c.ID); id != nil {
-						n, _ := strconv.Atoi(id[1])
-						step = max(step, n)
-					}
+			for _, c := range m.Calls() {
+				if id := victimStep.FindStringSubmatch(c.ID); id != nil {
+					n, _ := strconv.Atoi(id[1])
+					step = max(step, n)
 				}
 			}
 		}

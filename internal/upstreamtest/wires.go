@@ -93,11 +93,12 @@ func decodeMessages(body []byte, m model.Model) (*request, error) {
 	}, nil
 }
 
-func messageStop(a answer) string {
+// stop is why an answer ends, in the words of a wire.
+func (a answer) stop(calls, end string) string {
 	if len(a.calls) > 0 {
-		return "tool_use"
+		return calls
 	}
-	return "end_turn"
+	return end
 }
 
 func messageBlocks(a answer) []object {
@@ -124,7 +125,7 @@ func messageUsage(a answer, out int) object {
 func wholeMessage(a answer) any {
 	return object{
 		"id": a.id, "type": "message", "role": "assistant", "model": a.model, "content": messageBlocks(a),
-		"stop_reason": messageStop(a), "stop_sequence": nil, "usage": messageUsage(a, output(a)),
+		"stop_reason": a.stop("tool_use", "end_turn"), "stop_sequence": nil, "usage": messageUsage(a, output(a)),
 	}
 }
 
@@ -158,7 +159,7 @@ func streamMessage(s *stream, a answer, _ *request) {
 		s.event("content_block_stop", object{"index": i})
 	}
 	s.event("message_delta", object{
-		"delta": object{"stop_reason": messageStop(a), "stop_sequence": nil}, "usage": messageUsage(a, output(a)),
+		"delta": object{"stop_reason": a.stop("tool_use", "end_turn"), "stop_sequence": nil}, "usage": messageUsage(a, output(a)),
 	})
 	s.event("message_stop", object{})
 }

@@ -9,13 +9,6 @@ import (
 	"github.com/pleat-dev/pleat/wire/openai"
 )
 
-func chatStop(a answer) string {
-	if len(a.calls) > 0 {
-		return "tool_calls"
-	}
-	return "stop"
-}
-
 func chatUsage(a answer) object {
 	out := output(a)
 	return object{
@@ -36,7 +29,7 @@ func wholeChat(a answer) any {
 	}
 	return object{
 		"id": a.id, "object": "chat.completion", "created": 1, "model": a.model, "usage": chatUsage(a),
-		"choices": []object{{"index": 0, "message": m, "finish_reason": chatStop(a)}},
+		"choices": []object{{"index": 0, "message": m, "finish_reason": a.stop("tool_calls", "stop")}},
 	}
 }
 
@@ -62,7 +55,7 @@ func streamChat(s *stream, a answer, r *request) {
 			send(object{"tool_calls": []object{{"index": i, "function": object{"arguments": part}}}}, nil)
 		}
 	}
-	send(object{}, chatStop(a))
+	send(object{}, a.stop("tool_calls", "stop"))
 	if r.usage {
 		last := chatChunk(a, []object{})
 		last["usage"] = chatUsage(a)

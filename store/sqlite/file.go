@@ -131,10 +131,7 @@ func newFile(path string, write func(path string) error) (err error) {
 	if err == nil {
 		err = file.Sync()
 	}
-	if e := file.Close(); err == nil {
-		err = e
-	}
-	if err != nil {
+	if err = errors.Join(err, file.Close()); err != nil {
 		return err
 	}
 	if err := os.Link(temp, path); err != nil {
@@ -155,10 +152,7 @@ func writeSchema(path string) error {
 		"BEGIN;%sPRAGMA application_id = %d; PRAGMA user_version = %d; COMMIT; PRAGMA journal_mode = WAL",
 		schema, applicationID, versions.Newest())
 	_, err = db.ExecContext(context.Background(), text)
-	if e := db.Close(); err == nil {
-		err = e
-	}
-	return err
+	return errors.Join(err, db.Close())
 }
 
 // syncDir makes a new directory entry durable, where the system can.

@@ -63,8 +63,11 @@ func GenerateContent(m model.Model) model.Wire {
 // Checker returns the check of [GenerateContent]: it refuses views that this wire would
 // refuse for the model. With the zero Model it has only the rules that hold for all models.
 func Checker(m model.Model) func(transcript.View, *transcript.Transcript) error {
-	encode := func(req *model.Request) ([]byte, error) { return encodeAsIs(req, m.Thinking.Signed) }
-	return wire.Checker(m, encode, Decode)
+	// It writes the messages one by one in their order and repairs nothing but what [Request.Splice] does too, so
+	// that Check can find what is wrong with them.
+	return wire.Checker(m, func(req *model.Request) ([]byte, error) {
+		return write(req, "", collect(req.Messages), m.Thinking.Signed)
+	}, Decode)
 }
 
 // DecodeMessage reads one element of a contents array: it is the [transcript.Codec] of this

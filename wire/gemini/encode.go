@@ -44,12 +44,6 @@ func encode(req *model.Request, signed bool) ([]byte, error) {
 	return write(req, system, turns, signed)
 }
 
-// encodeAsIs writes the messages one by one in their order and repairs nothing but what
-// [Request.Splice] does too, so that Check can find what is wrong with them.
-func encodeAsIs(req *model.Request, signed bool) ([]byte, error) {
-	return write(req, "", collect(req.Messages), signed)
-}
-
 // write writes turns, those with the results of one answer as one content.
 func write(req *model.Request, system string, turns []wire.Turn, signed bool) ([]byte, error) {
 	e := encoder{names: make(map[string]string), signed: signed}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/rand"
 	"embed"
 	"errors"
 	"html/template"
@@ -93,7 +94,7 @@ func New(o Options) (*Handler, error) {
 		o.Now = time.Now
 	}
 	h := &Handler{
-		o: o, guard: newGuard(o.Token, o.Now), mux: http.NewServeMux(), pages: make(map[string]*template.Template),
+		o: o, guard: guard{[]byte(rand.Text()), o.Token, &local.Tokens{Now: o.Now}}, mux: http.NewServeMux(), pages: make(map[string]*template.Template),
 	}
 	h.ctx, h.stop = context.WithCancel(context.Background())
 	layout, err := template.New("layout.html").Funcs(funcs).

@@ -2,7 +2,6 @@ package dash
 
 import (
 	"crypto/hmac"
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"net/http"
@@ -21,10 +20,6 @@ type guard struct {
 	key   []byte // random; makes what follows
 	token string // empty: clients on this machine alone are answered
 	tried *local.Tokens
-}
-
-func newGuard(token string, now func() time.Time) guard {
-	return guard{[]byte(rand.Text()), token, &local.Tokens{Now: now}}
 }
 
 // sign makes a value that only this process can make.

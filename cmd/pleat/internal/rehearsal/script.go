@@ -36,7 +36,10 @@ func (s Scenario) read() *script {
 		"list":    func(words []string) string { return strings.Join(words, ", ") },
 		"last":    func(list [][]string) []string { return list[len(list)-1] },
 		"minutes": func(from, to string) int { return minutes(to) - minutes(from) },
-		"status":  todoStatus,
+		// The status of an item of the list while item at is in progress.
+		"status": func(at, item int) string {
+			return []string{"completed", "in_progress", "pending"}[1+cmp.Compare(item, at)]
+		},
 	})
 	heads := sectionLine.FindAllStringSubmatchIndex(text, -1)
 	for i, h := range heads {
@@ -61,11 +64,6 @@ func (s Scenario) read() *script {
 		}
 	}
 	return out
-}
-
-// todoStatus is the status of an item of the list while item at is in progress.
-func todoStatus(at, item int) string {
-	return []string{"completed", "in_progress", "pending"}[1+cmp.Compare(item, at)]
 }
 
 func minutes(clock string) int {
