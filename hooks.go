@@ -46,7 +46,7 @@ func (s *Session) beforeLocked(ctx context.Context, p *fold.Plan, o fold.PlanOpt
 }
 
 // copied returns a copy of a plan for so many messages, and of its folds.
-func copied(p *fold.Plan, messages int) (*fold.Plan, error) {
+func copied(p *fold.Plan, messages int) (_ *fold.Plan, err error) {
 	seen, byID := *p, make(map[int]*fold.Fold)
 	own := func(f *fold.Fold) *fold.Fold {
 		if byID[f.ID] == nil {
@@ -63,7 +63,6 @@ func copied(p *fold.Plan, messages int) (*fold.Plan, error) {
 	for f := range p.In.In(0, messages+1) {
 		in = append(in, own(f))
 	}
-	var err error
 	seen.In, err = fold.NewSet(in, p.In.Bare)
 	return &seen, err
 }

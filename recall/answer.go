@@ -85,7 +85,7 @@ type answerer struct {
 // budget is how many tokens an answer may take in this window.
 func (s answerer) budget(tokens int) int { return max(min(tokens, s.window/8), leastBudget) }
 
-func (s answerer) unfold(ctx context.Context, a toolargs.Args) (string, error) {
+func (s answerer) unfold(ctx context.Context, a toolargs.Args) (_ string, err error) {
 	r := UnfoldRequest{
 		Handle: a.Text("handle"), Pattern: a.Text("pattern"), Column: a.Number("column"),
 		Raw: a.Flag("raw"), Diff: a.Flag("diff"), Budget: s.budget(unfoldBudget),
@@ -93,7 +93,6 @@ func (s answerer) unfold(ctx context.Context, a toolargs.Args) (string, error) {
 	if r.Handle == "" {
 		return "", errors.New("a handle is needed: stubs, search and ledger name them")
 	}
-	var err error
 	if r.From, r.To, err = toolargs.Range(a.Text("lines")); err != nil {
 		return "", fmt.Errorf("lines: %w", err)
 	}

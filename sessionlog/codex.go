@@ -173,8 +173,7 @@ func (r *codexReader) compacted(ln line, v, stamp value) error {
 	return r.sink.compacted(Record{Time: stamp.time(), Line: ln.num}, c)
 }
 
-func (r *codexReader) hold(rec Record) error {
-	var err error
+func (r *codexReader) hold(rec Record) (err error) {
 	if rec.Message.Role() != transcript.RoleTool {
 		err = r.release()
 	}
@@ -182,8 +181,7 @@ func (r *codexReader) hold(rec Record) error {
 	return err
 }
 
-func (r *codexReader) release() error {
-	var err error
+func (r *codexReader) release() (err error) {
 	for _, rec := range r.held {
 		if rec.Abandoned {
 			r.info.Abandoned++

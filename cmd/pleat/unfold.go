@@ -52,7 +52,8 @@ file. Sessions that share the beginning of a conversation share its handles. If 
 different content under a handle, --session must name one.
 
 The output has nothing else, so that it can be piped and compared. What --exact prints has the
-sha256 and size in "compact --json"; --raw prints the JSON of the wire. With --grep, only the part around the match is shown of lines longer than 1,000 bytes.`,
+sha256 and size in "compact --json"; --raw prints the JSON of the wire. With --grep, only the
+part around the match is shown of lines longer than 1,000 bytes.`,
 		Example: `# the original of a stub that says unfold("t3nk5x0b")
 pleat unfold t3nk5x0b
 # a part of it

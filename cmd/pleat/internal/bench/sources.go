@@ -34,8 +34,9 @@ type Live struct {
 // Lived is what [Compare] found, by arm.
 type Lived []Live
 
-// Compare lives through the sessions up to their cuts under each arm, in a window as large as the first budget. With a model that summarizes as each arm asks it to it does so twice, and
-// what differs stands below the row by code: a page by code keeps rules that the prompt of a design does not ask for.
+// Compare lives through the sessions up to their cuts under each arm, in a window as large as the first budget. If a
+// model writes the summaries that the arms ask for, it does so twice, and what differs stands below the row by code:
+// a page by code keeps rules that the prompt of a design does not ask for.
 func Compare(ctx context.Context, sessions []Session, o Options) (rows Lived, err error) {
 	o = o.withDefaults()
 	o.Arms = slices.DeleteFunc(slices.Clone(o.Arms), func(a Arm) bool { return a.Own })

@@ -94,7 +94,8 @@ func New(o Options) (*Handler, error) {
 		o.Now = time.Now
 	}
 	h := &Handler{
-		o: o, guard: guard{[]byte(rand.Text()), o.Token, &local.Tokens{Now: o.Now}}, mux: http.NewServeMux(), pages: make(map[string]*template.Template),
+		o: o, guard: guard{[]byte(rand.Text()), o.Token, &local.Tokens{Now: o.Now}},
+		mux: http.NewServeMux(), pages: make(map[string]*template.Template),
 	}
 	h.ctx, h.stop = context.WithCancel(context.Background())
 	layout, err := template.New("layout.html").Funcs(funcs).

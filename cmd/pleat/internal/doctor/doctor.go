@@ -194,7 +194,8 @@ func (d *doctor) examineProxy(ctx context.Context) (running bool) {
 			break
 		}
 		_ = l.Close()
-		d.note("proxy", fmt.Sprintf("none at %s; agents set up with --inside need none; \"%s%s\" starts one there", d.Listen, d.Start, tally.At(d.Listen)))
+		d.note("proxy", fmt.Sprintf("none at %s; agents set up with --inside need none; \"%s%s\" starts one there",
+			d.Listen, d.Start, tally.At(d.Listen)))
 	}
 	return running
 }

@@ -89,7 +89,8 @@ func (l *Library) Newest(ctx context.Context, wanted func(Info) bool) (Info, err
 	lastFirst(all)
 	i := slices.IndexFunc(all, wanted)
 	if i < 0 {
-		return Info{}, cmp.Or(err, fmt.Errorf("agents have left no session on this machine, and the store has none: %w", store.ErrNotFound))
+		return Info{}, cmp.Or(err,
+			fmt.Errorf("agents have left no session on this machine, and the store has none: %w", store.ErrNotFound))
 	}
 	return all[i], err
 }
