@@ -212,7 +212,7 @@ var imports = map[string][]string{
 	"cmd/pleat/internal/webproxy": {},
 	"cmd/pleat/internal/service":  {"cmd/pleat/internal/term"},
 	"cmd/pleat/internal/hook": {
-		"cmd/pleat/internal/library", "cmd/pleat/internal/tally", "cmd/pleat/internal/term", "sessionlog", "store",
+		"cmd/pleat/internal/library", "cmd/pleat/internal/tally", "cmd/pleat/internal/term", "internal/page", "sessionlog", "store",
 	},
 	"cmd/pleat/internal/clients": {
 		"cmd/pleat/internal/clientconfig", "cmd/pleat/internal/hook", "cmd/pleat/internal/term",

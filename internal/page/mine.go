@@ -146,7 +146,7 @@ func (in *input) textsOf(ref transcript.BlockRef) []blockPart {
 			return nil // the user's words have their own section
 		}
 		// What an earlier page says is read from the turns themselves.
-		said, _, _ := strings.Cut(blk.Text.String(), pageStart)
+		said, _, _ := strings.Cut(blk.Text.String(), Start)
 		return []blockPart{{kind: kind, text: said}}
 	case transcript.ToolCall:
 		if bf.Call == 0 {

@@ -73,8 +73,8 @@ func (m *Writer) input(ctx context.Context, r fold.PageRequest) input {
 
 func (in *input) count(s string) int { return in.Tokens().CountText(s) }
 
-// pageStart is what every page begins with.
-const pageStart = "[pleat: messages "
+// Start is what every page begins with.
+const Start = "[pleat: messages "
 
 // Below plainRoom a plain page has no narrative: the ledger needs the room.
 const plainRoom = 600
@@ -90,7 +90,7 @@ func (in *input) write() fold.WrittenPage {
 	in.divide()
 	in.told = in.Narrative.Section()
 	in.share()
-	const heading = pageStart + "%d to %d of this conversation are folded. " +
+	const heading = Start + "%d to %d of this conversation are folded. " +
 		"This page stands for them; it was made by a program, not typed by the user.]\n"
 	opening := fmt.Sprintf(heading, in.Start+1, in.End)
 	closing := in.closing()

@@ -24,6 +24,9 @@ type input struct {
 	Head    int    `json:"head"`     // tokens of it that stand before the messages
 	// Messages is the session itself, of an agent that keeps it in no file.
 	Messages json.RawMessage `json:"messages"`
+	Trigger  string          `json:"trigger"` // why the agent compacts; "" if it is about to send a request
+	Words    string          `json:"words"`   // the user's, with the compaction
+	Rows     []row           `json:"rows"`    // what the agent would send; none if it goes on with a page alone
 	status
 }
 
@@ -64,10 +67,9 @@ func (h *hook) answer(ctx context.Context, st library.Store, agent agent, event 
 	if err != nil {
 		return nil, err
 	}
-	if event == "view" {
-		masks, err := lib.Masks(ctx, info, h.in.Tokens, h.in.Head)
+	if event == "replace" && len(h.in.Rows) > 0 {
 		h.state.Session = info.ID
-		return object{"masks": masks}, err
+		return h.replace(ctx, lib, info)
 	}
 	o := library.PageOptions{Most: h.most(agent), Size: agent.size, Seen: !agent.drops, Program: h.Program}
 	page, brief, size := "", "", int64(0)

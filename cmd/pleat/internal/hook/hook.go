@@ -91,7 +91,7 @@ func (h *hook) run(ctx context.Context, event string) error {
 	}
 	h.begin()
 	answer, err := h.stored(ctx, agent, event)
-	if err != nil && (event == "session-start" || event == "compact") { // a page needs no more than the file
+	if err != nil && (event == "session-start" || event == "replace" && len(h.in.Rows) == 0) { // a page needs no more than the file
 		page, failed := h.answer(ctx, store.NewMemory(), agent, event)
 		answer, err = page, errors.Join(err, failed)
 	}

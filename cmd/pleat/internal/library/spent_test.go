@@ -70,7 +70,7 @@ func TestSpent(t *testing.T) {
 
 // Old results are masked when the window is full, not before; the newest stay, handles work,
 // and the next request has the same masks.
-func TestMasks(t *testing.T) {
+func TestFold(t *testing.T) {
 	h := newHome(t)
 	session := func(calls int) string {
 		var b strings.Builder
@@ -86,8 +86,9 @@ func TestMasks(t *testing.T) {
 	masks := func(calls, window int) map[string]string {
 		info, err := h.At(sessionlog.OpenCode, h.put("x/s.json", session(calls), day))
 		h.must(err)
-		got, err := h.Masks(t.Context(), info, window, 1_000)
+		f, err := h.Fold(t.Context(), info, library.FoldOptions{Window: window, Head: 1_000})
 		h.must(err)
+		got := f.Stubs
 		for id, stub := range got {
 			_, handle, _ := strings.Cut(stub, `unfold("`)
 			u, err := h.Unfold(t.Context(), info.ID, recall.UnfoldRequest{Handle: handle[:min(8, len(handle))]})
