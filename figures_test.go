@@ -62,6 +62,20 @@ func TestFigures(t *testing.T) {
 	}
 }
 
+// The check runs README's first commands as they stand there: what builds pleat, and what tests it.
+func TestFiguresOfCommands(t *testing.T) {
+	readme, err := os.ReadFile("README.md")
+	must(t, err)
+	script, err := os.ReadFile(".ci/run")
+	must(t, err)
+	first, _, _ := strings.Cut(string(readme), "\n## ")
+	for _, command := range []string{"go install ./cmd/pleat", "go test work"} {
+		if !strings.Contains(first, "\n    "+command+" ") || !strings.Contains(string(script), " "+command) {
+			t.Errorf("README's first screen or .ci/run lacks %q", command)
+		}
+	}
+}
+
 // shown is a value as a page states it.
 func shown(t *testing.T, value, form string) string {
 	t.Helper()

@@ -102,15 +102,15 @@ func (l *Library) lookFile(s *Info, m mark, d depth) []Spent {
 		}
 		return last.spent
 	}
-	stamp, spent := s.stamp(), []Spent(nil)
 	if m.is(f) && (d == glance || m.Counted && d == tokensToo) {
 		m.tell(s)
-	} else {
-		var err error
-		if spent, err = s.read(f, d); err != nil {
-			s.Problem = err.Error() // not remembered: it may be gone next time
-			return nil
-		}
+		return nil // not remembered: a mark does not have the requests
+	}
+	stamp := s.stamp()
+	spent, err := s.read(f, d)
+	if err != nil {
+		s.Problem = err.Error() // not remembered: it may be gone next time
+		return nil
 	}
 	l.keep(stamp, *s, d, spent)
 	return spent

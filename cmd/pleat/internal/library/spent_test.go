@@ -58,6 +58,16 @@ func TestSpent(t *testing.T) {
 	is(0.018, 0) // without reading again
 	h.put(".claude/projects/-src/one.jsonl", one+asked(4, day), day.Add(time.Minute))
 	is(0.030, 0)
+	page, err := h.List(t.Context(), library.Filter{})
+	h.must(err)
+	_, err = h.Open(t.Context(), page.Sessions[0].ID) // here, and in a process that was there before
+	h.must(err)
+	for range 2 {
+		_, err = h.List(t.Context(), library.Filter{Count: true})
+		h.must(err)
+		is(0.030, 0)
+		h.reopen()
+	}
 	m, _ := model.DefaultModels().Lookup("claude-sonnet-4-5")
 	s, err := pleat.OpenSession(
 		t.Context(), h.st, pleat.Key{Session: "through the proxy"}, &pleat.Options{Model: m, Codecs: library.Codecs()},
