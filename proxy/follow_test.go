@@ -315,6 +315,38 @@ func (m *recalling) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// Nobody checks which account a request names. A shared proxy keeps tokens apart; where one person alone is, a
+// renewed token goes on in the same session. On models that bind thinking no request is refused for that.
+func TestNamedAccount(t *testing.T) {
+	for name, tt := range map[string]struct {
+		by  func(*http.Request, []byte) string
+		one bool // whoever names an account speaks for it
+	}{"shared": {nil, false}, "for one person": {ByAccount, true}} {
+		up := &recalling{script: upstreamtest.New(upstreamtest.Options{Calls: 9, Bytes: 400, Thinking: true, Binds: true})}
+		r := newReports()
+		url := start(t, up, Options{Principal: tt.by, Report: r.add})
+		client := func(token, prompt string) *agent {
+			a := newAgent(protocol.Messages, url, prompt)
+			a.model, a.key, a.streams = "claude-sonnet-5-5", "", false
+			a.header = http.Header{"Authorization": {"Bearer sk-ant-oat01-" + token}, "X-Claude-Code-Session-Id": {"one"}}
+			a.extra = `,"metadata":{"user_id":"{\"account_uuid\":\"acc\"}"}`
+			return a
+		}
+		alice := client("first", "The merger with Initech is in December.")
+		alice.turns(t, 3)
+		alice.header.Set("Authorization", "Bearer sk-ant-oat01-second")
+		alice.turns(t, 3)
+		if list := r.wait(6); (list[0].Session == list[5].Session) != tt.one {
+			t.Errorf("%s: with a renewed token %s became %s", name, list[0].Session, list[5].Session)
+		}
+		up.tool, up.input = "search", `{"queries":["merger Initech"]}`
+		client("mallory", "What do you know?").turn(t)
+		if strings.Contains(up.answer, "in December") != tt.one {
+			t.Errorf("%s: another token's search finds %s", name, up.answer)
+		}
+	}
+}
+
 var handleIn = regexp.MustCompile(`unfold\(\\?"([a-z0-9]{8})\\?"\)`)
 
 // After the client's own compaction the new conversation is of one lineage with the old one

@@ -57,9 +57,8 @@ type Options struct {
 	Recall    RecallMode // tools if empty
 	RecallDir string     // for [RecallByFile]: the folder that files are written under
 
-	// Principal names whom a request speaks for, so that different people never share a session;
-	// if nil the hash of its API key, or the account that a client with a renewed token names. The
-	// body is the request's, decompressed, and may not be kept.
+	// Principal names whom a request speaks for, so that different people never share a session; if nil
+	// the hash of its API key or token; see also [ByAccount]. The body is the request's, decompressed, and may not be kept.
 	Principal func(r *http.Request, body []byte) string
 	// Session may change the options that a session is opened with, such as its digests
 	// or hooks. It is called whenever one is opened.
@@ -98,6 +97,11 @@ type Options struct {
 	Ping     time.Duration // how often a waiting client hears something while the proxy works; 10 seconds if 0
 	Patience time.Duration // how long errors that pass are waited out in the hidden rounds of a request; 2 minutes if 0
 }
+
+// ByAccount is an [Options.Principal] for a proxy that one person alone can reach. It keeps the sessions of a
+// login whose token is renewed: such a request speaks for the account that it names. As nobody checks that
+// name, whoever else can send requests could get at the person's sessions.
+func ByAccount(r *http.Request, body []byte) string { return lineage.ByAccount(r, body) }
 
 // Decoder undoes an HTTP content encoding. The proxy limits how much it reads from it.
 type Decoder = func(packed io.Reader) (io.ReadCloser, error)

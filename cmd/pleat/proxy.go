@@ -22,6 +22,7 @@ import (
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/telemetry"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/internal/local"
 	"github.com/pleat-dev/pleat/proxy"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/wire/gemini"
@@ -239,6 +240,9 @@ func (f *proxyFlags) start(
 	if err != nil {
 		return nil, nil, nil, errors.Join(err, l.Close())
 	}
+	if o.Principal == nil && f.forOne(token, address) {
+		o.Principal = proxy.ByAccount
+	}
 	if o.Hosts = f.hosts; token != "" { // a web page in somebody's browser does not have it
 		o.Hosts = []string{"*"}
 	}
@@ -248,4 +252,10 @@ func (f *proxyFlags) start(
 	}
 	end := func() error { return errors.Join(h.Close(), done()) }
 	return &tally.Front{Proxy: h, Tally: t, Token: token, Store: o.Store}, l, end, nil
+}
+
+// forOne reports whether only programs of this machine can reach the proxy, and nothing says that other people
+// should: then its requests are taken for one person's.
+func (f *proxyFlags) forOne(token, address string) bool {
+	return token == "" && len(f.hosts) == 0 && !f.open && local.Name(address)
 }

@@ -157,3 +157,24 @@ func TestThroughWebProxy(t *testing.T) {
 		t.Errorf("status %d; the web proxy was asked for %q\n%s", resp.StatusCode, asked, said)
 	}
 }
+
+// A proxy is one person's only while no other machine can reach it and nothing says that others should.
+func TestProxyForOne(t *testing.T) {
+	for _, tt := range []struct {
+		f              proxyFlags
+		token, address string
+		want           bool
+	}{
+		{proxyFlags{}, "", "127.0.0.1:4141", true},
+		{proxyFlags{}, "", "localhost:0", true},
+		{proxyFlags{}, "", "0.0.0.0:4141", false},
+		{proxyFlags{}, "", ":4141", false},
+		{proxyFlags{}, "0123456789abcdef0123", "127.0.0.1:4141", false},
+		{proxyFlags{open: true}, "", "127.0.0.1:4141", false},
+		{proxyFlags{hosts: []string{"llm.example"}}, "", "127.0.0.1:4141", false},
+	} {
+		if got := tt.f.forOne(tt.token, tt.address); got != tt.want {
+			t.Errorf("%+v: %t", tt, got)
+		}
+	}
+}

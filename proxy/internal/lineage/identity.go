@@ -14,26 +14,39 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// Principal names whom a request speaks for, so that different people never share a
-// session: by the hash of the API key; with a bearer token that is renewed now and then,
-// by the account that the client names; "local" without any credential. The name does not
-// reveal the key.
-func Principal(r *http.Request, body []byte) string {
+// Principal names whom a request speaks for, so that different people never share a session: by the hash
+// of its credentials, which the provider checks; "local" without any. The name does not reveal them.
+// All of them count, because the provider may check any one, and others may be the same for everybody.
+func Principal(r *http.Request, _ []byte) string {
 	auth := r.Header.Get("Authorization")
-	token, bearer := protocol.BearerOf(auth)
-	own := cmp.Or(r.Header.Get("X-Api-Key"), r.Header.Get("Api-Key"), r.Header.Get("X-Goog-Api-Key"))
-	key := cmp.Or(own, token, auth, r.URL.Query().Get("key"))
-	switch {
-	case key == "":
+	token, _ := protocol.BearerOf(auth)
+	var keys []string
+	for _, key := range []string{
+		r.Header.Get("X-Api-Key"), r.Header.Get("Api-Key"), r.Header.Get("X-Goog-Api-Key"),
+		cmp.Or(token, auth), r.URL.Query().Get("key"),
+	} {
+		if key != "" && !slices.Contains(keys, key) {
+			keys = append(keys, key)
+		}
+	}
+	if len(keys) == 0 {
 		return "local"
-	case bearer && key == token && renewed(token):
+	}
+	return "key-" + Short(strings.Join(keys, "\x00"))
+}
+
+// ByAccount is the principal where one person alone sends requests. A login renews its bearer token every
+// few hours, so such a request speaks for the account that its client names, which nobody checks.
+func ByAccount(r *http.Request, body []byte) string {
+	by := Principal(r, body)
+	if token, _ := protocol.BearerOf(r.Header.Get("Authorization")); renewed(token) && by == "key-"+Short(token) {
 		// Claude Code names its account in the body.
 		user := jsonspan.Value(jsonspan.Value(body).Get("metadata", "user_id").Text())
 		if id := cmp.Or(r.Header.Get("Chatgpt-Account-Id"), user.Get("account_uuid").Text()); id != "" {
 			return "account-" + Short(id)
 		}
 	}
-	return "key-" + Short(key)
+	return by
 }
 
 // renewed reports whether a bearer token is one of those that a login hands out and

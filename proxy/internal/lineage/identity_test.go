@@ -17,48 +17,56 @@ func TestPrincipal(t *testing.T) {
 			`{"messages":[],"metadata":{"user_id":"{\"device_id\":\"d\",\"account_uuid\":\"%s\",\"session_id\":\"s\"}"}}`,
 			account)
 	}
-	of := func(body []byte, header ...string) string {
+	by := func(of func(*http.Request, []byte) string, body []byte, header ...string) string {
 		r, _ := http.NewRequest(http.MethodPost, "http://x/v1/messages", nil)
 		for i := 0; i < len(header); i += 2 {
 			r.Header.Set(header[i], header[i+1])
 		}
-		return Principal(r, body)
+		return of(r, body)
 	}
-	same := [][2]string{
-		{
-			of(claude("acc"), "Authorization", "Bearer sk-ant-oat01-one"),
-			of(claude("acc"), "Authorization", "Bearer sk-ant-oat01-two"),
-		},
-		{
-			of(nil, "Authorization", "Bearer eyJ.a.b", "Chatgpt-Account-Id", "7"),
-			of(nil, "Authorization", "Bearer eyJ.c.d", "Chatgpt-Account-Id", "7"),
-		},
-		{of(nil), "local"},
-	}
-	for i, p := range same {
-		if p[0] != p[1] {
-			t.Errorf("%d: %s and %s should be one", i, p[0], p[1])
+	const one, two, jwt = "Bearer sk-ant-oat01-one", "Bearer sk-ant-oat01-two", "Bearer eyJ.a.b"
+	const auth, key, account = "Authorization", "X-Api-Key", "Chatgpt-Account-Id"
+	for name, tt := range map[string]struct {
+		all  []string // of different people
+		same []string // of one
+	}{
+		"what is checked": {[]string{
+			by(Principal, nil), by(Principal, nil, key, "one"), by(Principal, nil, key, "two"),
+			by(Principal, nil, auth, "Bearer sk-one"), by(Principal, nil, auth, "Basic abc"),
+			by(Principal, claude("acc"), auth, one), by(Principal, claude("acc"), auth, two),
+			by(Principal, nil, auth, jwt, account, "7"), by(Principal, nil, auth, jwt+"b", account, "7"),
+			by(Principal, nil, auth, one, key, "none"), by(Principal, nil, auth, two, key, "none"),
+		}, []string{
+			by(Principal, claude("acc"), auth, one), by(Principal, claude("other"), auth, one),
+			by(Principal, nil, auth, one, account, "7"), by(Principal, nil, key, "sk-ant-oat01-one"),
+			by(Principal, nil, auth, one, key, "sk-ant-oat01-one"),
+		}},
+		"one person's": {[]string{
+			by(ByAccount, nil), by(ByAccount, claude("acc"), auth, one), by(ByAccount, claude("other"), auth, one),
+			by(ByAccount, claude(""), auth, one), by(ByAccount, nil, auth, jwt, account, "7"),
+			by(ByAccount, claude("acc"), key, "one"), by(ByAccount, claude("acc"), auth, one, key, "two"),
+		}, []string{by(ByAccount, claude("acc"), auth, one), by(ByAccount, claude("acc"), auth, two)}},
+		"a login of ChatGPT": {nil, []string{
+			by(ByAccount, nil, auth, jwt, account, "7"), by(ByAccount, nil, auth, jwt+"b", account, "7"),
+		}},
+		"keys are not renewed": {nil, []string{
+			by(ByAccount, claude("acc"), key, "one"), by(ByAccount, claude("other"), key, "one"),
+		}},
+	} {
+		for i, p := range tt.all {
+			if slices.Index(tt.all, p) != i {
+				t.Errorf("%s: %d: %s is somebody else's", name, i, p)
+			}
+			if strings.Contains(p, "one") || strings.Contains(p, "acc-") {
+				t.Errorf("%s: %s shows a credential", name, p)
+			}
+		}
+		if len(slices.Compact(slices.Clone(tt.same))) != 1 {
+			t.Errorf("%s: not one: %q", name, tt.same)
 		}
 	}
-	all := []string{
-		of(nil), of(nil, "X-Api-Key", "one"), of(nil, "X-Api-Key", "two"), of(nil, "Authorization",
-			"Bearer sk-one"), of(nil, "Authorization", "Basic abc"),
-		of(claude("acc"), "Authorization", "Bearer sk-ant-oat01-one"), of(claude("other"), "Authorization",
-			"Bearer sk-ant-oat01-one"),
-		of(claude(""), "Authorization", "Bearer sk-ant-oat01-one"), of(nil, "Authorization", "Bearer eyJ.a.b",
-			"Chatgpt-Account-Id", "7"),
-	}
-	for i, p := range all {
-		if slices.Index(all, p) != i {
-			t.Errorf("%d: %s is somebody else's", i, p)
-		}
-		if strings.Contains(p, "one") || strings.Contains(p, "acc-") {
-			t.Errorf("%s shows a credential", p)
-		}
-	}
-	// An account is only believed beside a token that is renewed.
-	if of(claude("acc"), "X-Api-Key", "one") != of(claude("other"), "X-Api-Key", "one") {
-		t.Error("a key's principal depends on what the client says")
+	if got := by(Principal, nil); got != "local" {
+		t.Errorf("without credentials it is %s", got)
 	}
 }
 
