@@ -37,11 +37,12 @@ func tooLongOpenAI(param string) func(tokens, limit int) []byte {
 
 type chatStream struct {
 	joined
-	said bool // an answer before this one has words
+	said bool           // an answer before this one has words
+	ids  map[int]string // of the newest call with each index
 }
 
 func (s *chatStream) Next() {
-	s.said = s.said || s.says
+	s.said, s.ids = s.said || s.says, nil
 	s.joined.Next()
 }
 
@@ -59,17 +60,17 @@ func (s *chatStream) Event(raw, data []byte) ([]byte, bool) {
 	}
 	changed, empty := s.screened(s.continued(data))
 	raw = rewritten(raw, data, changed)
-	finish, c := get(changed, "choices", 0, "finish_reason"), get(changed, "choices", 0, "delta", "content")
+	finish, c := text(get(changed, "choices", 0, "finish_reason")), get(changed, "choices", 0, "delta", "content")
 	says := len(c) > 2 && c[0] == '"'
 	if says && s.said && !s.says { // on a line of its own, as in a complete answer
 		raw = withData(raw, set(changed, append([]byte(`"\n`), c[1:]...), "choices", 0, "delta", "content"))
 	}
 	s.says = s.says || says
 	switch {
-	case s.unanswerable() && says && finish != nil: // another answer may follow
+	case s.unanswerable() && says && finish != "": // another answer may follow
 		s.hold(withData(raw, without(changed, "content", "choices", 0, "delta")))
 		raw = withData(raw, set(sse.Data(raw), []byte("null"), "choices", 0, "finish_reason"))
-	case finish != nil && finish[0] == '"' || len(elements(get(changed, "choices"))) == 0 || len(s.held) > 0:
+	case finish != "" || len(s.held) > 0: // usage follows the reason for stopping
 		s.hold(raw)
 		return nil, false
 	case empty:
@@ -94,6 +95,7 @@ func (s *chatStream) screened(data []byte) (out []byte, empty bool) {
 	changed := false
 	for _, call := range elements(get(data, "choices", 0, "delta", "tool_calls")) {
 		at := number(get(call, "index"))
+		s.renew(at, text(get(call, "id")))
 		n := s.number(at, true, text(get(call, "function", "name")))
 		changed = changed || n != at
 		if n < 0 {
@@ -113,6 +115,20 @@ func (s *chatStream) screened(data []byte) (out []byte, empty bool) {
 	out = without(data, "tool_calls", "choices", 0, "delta")
 	content := get(out, "choices", 0, "delta", "content")
 	return out, get(out, "choices", 0, "delta", "role") == nil && (content == nil || content[0] == 'n')
+}
+
+// renew forgets the call with an index where another one begins: some servers give all of them the same.
+func (s *chatStream) renew(at int, id string) {
+	if id == "" {
+		return
+	}
+	if before := s.ids[at]; before != "" && before != id {
+		delete(s.parts, at)
+	}
+	if s.ids == nil {
+		s.ids = make(map[int]string)
+	}
+	s.ids[at] = id
 }
 
 func (s *chatStream) End() []byte {

@@ -129,7 +129,7 @@ func (j *joined) unanswerable() bool { return j.hid && j.calls == 0 }
 
 // named gives data of a later answer the id of the first one.
 func (j *joined) named(data []byte, member string) []byte {
-	if j.id == nil {
+	if text(j.id) == "" { // a gateway's first event may have an empty one
 		j.id = bytes.Clone(get(data, member))
 	}
 	if j.answer > 0 && j.id != nil && get(data, member) != nil {
@@ -198,12 +198,15 @@ func withUsage(data []byte, prompt, output string, tokens int, path ...any) []by
 	return set(data, digits(number(get(data, at(prompt)...))+tokens), at("total_tokens")...)
 }
 
-func withData(raw, data []byte) []byte {
-	var first []byte
-	if bytes.HasPrefix(raw, []byte("event:")) {
-		first = append(bytes.Clone(raw[:bytes.IndexAny(raw, "\r\n")]), '\n')
+// withData is an event with other data. Its other lines, such as its type and comments, stay.
+func withData(raw, data []byte) (out []byte) {
+	raw = bytes.TrimPrefix(bytes.ReplaceAll(raw, []byte("\r"), []byte("\n")), []byte("\xEF\xBB\xBF"))
+	for line := range bytes.Lines(raw) {
+		if name, _, _ := bytes.Cut(line, []byte(":")); string(name) != "data" && string(line) != "\n" {
+			out = append(out, line...)
+		}
 	}
-	return sse.AppendEvent(first, "", data)
+	return sse.AppendEvent(out, "", data)
 }
 
 // rewritten is an event with changed data, or the same event if nothing was changed.

@@ -222,3 +222,57 @@ func TestChatLines(t *testing.T) {
 		t.Errorf("streamed %q, whole %q", streamed, whole)
 	}
 }
+
+// Streams as gateways and servers write them reach the client at once, without our calls.
+func TestServersStreams(t *testing.T) {
+	const (
+		call  = `{"type":"response.output_item.added","output_index":0,"item":{"type":"function_call","name":"unfold"}}`
+		bash  = `{"index":0,"id":"b","function":{"name":"bash","arguments":"{}"}}`
+		block = `{"type":"content_block_start","index":%d,"content_block":{"type":%q,"name":"unfold"}}`
+	)
+	chat := func(delta, finish string) string {
+		return fmt.Sprintf("data: {\"id\":\"c\",\"choices\":[{\"index\":0,\"delta\":{%s},\"finish_reason\":%s}]}\n\n", delta, finish)
+	}
+	for name, tt := range map[string]struct {
+		on         *Wire
+		sent, want []string // of each event, before the end
+	}{
+		"comments after a hidden call": {
+			Responses,
+			[]string{": OPENROUTER PROCESSING\n\n", "data: " + call + "\n\n", ": keep-alive\n\n"},
+			[]string{": OPENROUTER PROCESSING\n\n", "", ": keep-alive\n\n"},
+		},
+		"a comment before a type": {
+			Messages,
+			[]string{"data: " + fmt.Sprintf(block, 0, "tool_use") + "\n\n", ": x\r\nevent: content_block_start\r\nid: 7\r\ndata: " + fmt.Sprintf(block, 1, "text") + "\r\n\r\n"},
+			[]string{"", ": x\nevent: content_block_start\nid: 7\ndata: " + fmt.Sprintf(block, 0, "text") + "\n\n"},
+		},
+		"a first chunk without choices": {
+			Chat,
+			[]string{"data: {\"id\":\"\",\"choices\":[],\"prompt_filter_results\":[]}\n\n", chat(`"content":"Hm"`, "null")},
+			[]string{"data: {\"id\":\"\",\"choices\":[],\"prompt_filter_results\":[]}\n\n", chat(`"content":"Hm"`, "null")},
+		},
+		"empty reasons for stopping": {
+			Chat, []string{chat(`"content":"Hm"`, `""`), chat(`"content":"!"`, `"stop"`)}, []string{chat(`"content":"Hm"`, `""`), ""},
+		},
+		"all calls with one index": {
+			Chat,
+			[]string{
+				chat(`"tool_calls":[{"index":0,"id":"a","function":{"name":"unfold","arguments":"{}"}}]`, "null"),
+				chat(`"tool_calls":[`+bash+`]`, "null"), chat(`"tool_calls":[`+strings.ReplaceAll(bash, `"b"`, `"c"`)+`]`, "null"),
+			},
+			[]string{
+				"", chat(`"tool_calls":[`+bash+`]`, "null"),
+				chat(`"tool_calls":[`+strings.NewReplacer(`"b"`, `"c"`, `:0`, `:1`).Replace(bash)+`]`, "null"),
+			},
+		},
+	} {
+		s := tt.on.Stream(func(name string) bool { return name == "unfold" })
+		for i, raw := range tt.sent {
+			got, _ := s.Event([]byte(raw), sse.Data([]byte(raw)))
+			if string(got) != tt.want[i] {
+				t.Errorf("%s: event %d became %q, want %q", name, i, got, tt.want[i])
+			}
+		}
+	}
+}

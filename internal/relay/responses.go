@@ -44,6 +44,9 @@ type responsesStream struct {
 }
 
 func (s *responsesStream) Event(raw, data []byte) ([]byte, bool) {
+	if len(data) == 0 || data[0] != '{' { // a comment that keeps the connection open
+		return raw, false
+	}
 	switch typ := text(get(data, "type")); typ {
 	case "response.created", "response.in_progress", "response.queued":
 		if s.answer > 0 {

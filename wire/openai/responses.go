@@ -31,8 +31,7 @@ type itemNote struct {
 // DecodeResponses reads the body of POST /v1/responses. The request's messages share
 // the body's memory, so it must not be changed afterwards.
 //
-// Input that is a string is one user message; a view can only show it whole or with its text
-// replaced. A request without input is refused unless it refers to history that the provider
+// Input that is a string is one user message; a view with other messages beside it makes it a list. A request without input is refused unless it refers to history that the provider
 // holds.
 func DecodeResponses(body []byte) (*ResponsesRequest, error) { return DecodeResponsesAfter(nil, body) }
 

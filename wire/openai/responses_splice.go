@@ -28,7 +28,11 @@ import (
 // its tools are in its input (see [ResponsesRequest.InputTools]), else none.
 func (r *ResponsesRequest) Splice(v transcript.View, tools ...model.Tool) ([]byte, error) {
 	if r.isString && (len(v.Messages) != 1 || v.Messages[0].Source != 0) {
-		return nil, fmt.Errorf("splice responses request: input is a string: %w", transcript.ErrBadView)
+		list, err := r.listed()
+		if err != nil {
+			return nil, err
+		}
+		return list.Splice(v, tools...)
 	}
 	if !v.IsWhole(len(r.Messages)) && !r.isString && r.body.Array.IsZero() {
 		return nil, fmt.Errorf("splice responses request: there is no input: %w", transcript.ErrBadView)
@@ -57,6 +61,13 @@ func (r *ResponsesRequest) Splice(v transcript.View, tools ...model.Tool) ([]byt
 		out = slices.Concat(out[:begin], []byte(`"tools":`), w.b, []byte{','}, out[begin:]) // the input stands behind
 	}
 	return out, nil
+}
+
+// listed is the request with the message that its input stands for in a list.
+func (r *ResponsesRequest) listed() (*ResponsesRequest, error) {
+	at, data := r.body.Elements[0].Span, r.body.Data
+	return DecodeResponses(slices.Concat(
+		data[:at.Start], []byte(`[{"role":"user","content":`), at.Of(data), []byte("}]"), data[at.End:]))
 }
 
 // callTypes tells an encoder which calls of the request are not function calls.

@@ -50,12 +50,6 @@ func TestSpliceRefuses(t *testing.T) {
 			edit(1, 0, 0, "z"),
 			transcript.ErrNotEditable,
 		},
-		{"leaving out input that is a string", responses, `{"input":"x"}`, transcript.View{}, transcript.ErrBadView},
-		{
-			"adding to input that is a string", responses, `{"input":"x"}`,
-			transcript.View{Messages: []transcript.ViewMessage{{Source: 0}, {Source: -1, Made: transcript.User("y")}}},
-			transcript.ErrBadView,
-		},
 		{
 			"adding to no input", responses, `{"previous_response_id":"r"}`,
 			transcript.View{Messages: []transcript.ViewMessage{{Source: -1, Made: transcript.User("y")}}},
@@ -110,6 +104,11 @@ func TestSpliceForms(t *testing.T) {
 	r, _ := DecodeResponses([]byte(`{"input" : "long", "x":1}`))
 	if out, err := r.Splice(edit(1, 0, 0, "stub")); err != nil || string(out) != `{"input" : "stub", "x":1}` {
 		t.Errorf("string input: %s, %v", out, err)
+	}
+	said := transcript.View{Messages: []transcript.ViewMessage{{Source: 0}, {Source: -1, Made: transcript.User("y")}}}
+	const listed = `{"input" : [{"role":"user","content":"long"},{"type":"message","role":"user","content":"y"}], "x":1}`
+	if out, err := r.Splice(said); err != nil || string(out) != listed {
+		t.Errorf("string input with another message: %s, %v", out, err)
 	}
 }
 

@@ -1,6 +1,7 @@
 package exchange
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -95,19 +96,21 @@ func (s *stream) more() {
 	}
 	s.record() // the client has its answer
 	n, err := s.from.Read(s.buf)
-	if n > 0 && !s.ended {
-		if !s.x.take(int64(n)) {
+	if n > 0 {
+		if !s.ended && !s.x.take(int64(n)) {
 			s.fail(s.x.req.Protocol.Refuse("overloaded_error", httpbody.ErrMemory.Error()), httpbody.ErrMemory)
 			return
 		}
 		s.out = slices.Grow(s.out, n)
-		s.rec.Write(s.buf[:n])
+		if !s.ended {
+			s.rec.Write(s.buf[:n])
+		}
 		if err := s.split.Feed(s.buf[:n], s.event); err != nil {
 			s.fail(s.x.req.Protocol.Refuse("api_error", err.Error()), err)
 			return
 		}
 	}
-	if err == nil || s.next != nil {
+	if err == nil || s.next != nil || s.err != nil {
 		return
 	}
 	if err != io.EOF && !s.ended {
@@ -121,7 +124,10 @@ func (s *stream) more() {
 		s.event(append(rest, "\n\n"...), data)
 		rest = nil
 	}
-	if !s.ended && s.next == nil {
+	switch {
+	case s.ended:
+		s.out = append(s.out, rest...)
+	case s.next == nil:
 		s.over(rest)
 	}
 	if s.next == nil && s.settle == nil && s.err == nil {
@@ -130,10 +136,14 @@ func (s *stream) more() {
 }
 
 func (s *stream) event(raw, data []byte) {
-	if s.ended || s.next != nil {
+	if s.next != nil || s.err != nil {
 		return
 	}
-	out, over := s.relayed.Event(raw, data)
+	if s.ended { // some servers write more
+		s.out = append(s.out, raw...)
+		return
+	}
+	out, over := s.relayed.Event(raw, bytes.TrimSpace(data))
 	s.out = append(s.out, out...)
 	if over {
 		s.over(nil)
