@@ -122,12 +122,9 @@ var errNothing = errors.New("the model answered with nothing")
 
 // meterDigests counts what digests cost into what the run has spent.
 func (a *Agent) meterDigests(o *pleat.Options) {
-	writer, m := o.Digest.Generator, o.Digest.Model
+	writer, m := o.Digest.Generator, o.Digest.Asked(o.Model)
 	if writer == nil {
 		return
-	}
-	if m.ID == "" && m.Window == 0 {
-		m = o.Model
 	}
 	generate := func(ctx context.Context, req *model.Request, to func(model.Delta)) (model.Reply, error) {
 		reply, err := writer.Generate(ctx, req, to)
@@ -137,7 +134,7 @@ func (a *Agent) meterDigests(o *pleat.Options) {
 		}
 		return reply, err
 	}
-	o.Digest.Generator = model.GeneratorFunc(generate)
+	o.Digest.Generator, o.Digest.Model = model.GeneratorFunc(generate), m
 }
 
 // used records what the request cost by the provider's report.

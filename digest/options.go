@@ -17,7 +17,7 @@ import (
 // before it is used; docs/digest.md says how.
 type Options struct {
 	Generator model.Generator // asks the model; its panic is an error of that digest; nil: code writes digests
-	Model     model.Model     // what the generator talks to; zero: the session's model
+	Model     model.Model     // what the generator talks to; zero: its DefaultModel, else the session's model
 	// Rules are the user's own rules for digests, such as "preserve every numerical value
 	// verbatim". They are added to the prompt.
 	Rules string
@@ -44,3 +44,18 @@ type Options struct {
 	// them for five minutes; 0: the policy's, else 3; negative: never.
 	Breaker int
 }
+
+// Asked returns the model that writes the digests of a session with the given model.
+func (o Options) Asked(session model.Model) model.Model {
+	if named(o.Model) {
+		return o.Model
+	}
+	if client, ok := o.Generator.(interface{ DefaultModel() model.Model }); ok {
+		if m := client.DefaultModel(); named(m) && m.ID != session.ID {
+			return m
+		}
+	}
+	return session
+}
+
+func named(m model.Model) bool { return m.ID != "" || m.Window != 0 }

@@ -214,13 +214,21 @@ type ClientOptions struct {
 	Logger  *slog.Logger  // logs when a request is tried again; nil: nothing is logged
 }
 
-// String names the server without the key.
-func (o ClientOptions) String() string {
-	return "client of " + cmp.Or(o.BaseURL, "the provider's own server")
+// DefaultModel returns the model that is asked if a request names none, and what the table says about it
+// if Model is only an ID. It is zero if Model is.
+func (o ClientOptions) DefaultModel() Model {
+	m := o.Model
+	if m.ID != "" && m.Provider == "" && m.Window == 0 {
+		m, _ = DefaultModels().Lookup(m.ID)
+		m.ID = o.Model.ID // may have a date
+	}
+	return m
 }
 
-// GoString is String, so that no way of printing shows the key.
-func (o ClientOptions) GoString() string { return o.String() }
+// Format names the server, so that no way of printing shows the key.
+func (o ClientOptions) Format(f fmt.State, _ rune) {
+	fmt.Fprint(f, "client of ", cmp.Or(o.BaseURL, "the provider's own server"))
+}
 
 // Wire is what a session has to know of the wire that its messages come from and go to:
 // the model at the other end, how stored messages are read back, and which views the wire

@@ -22,6 +22,9 @@ type Transport struct {
 	of []*url.URL // upstreams that are meant, all if empty
 }
 
+// CloseIdleConnections closes unused connections to providers. [http.Client.CloseIdleConnections] calls it.
+func (t *Transport) CloseIdleConnections() { (&http.Client{Transport: t.to}).CloseIdleConnections() }
+
 // NewTransport makes a transport.
 func NewTransport(o *Options) (*Transport, error) {
 	x, err := o.exchange()

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
@@ -658,5 +659,39 @@ func TestNotUnderstood(t *testing.T) {
 	}
 	if n := strings.Count(log.String(), "passed on, not compacted"); n != 3 {
 		t.Errorf("logged %d times:\n%s", n, log.String())
+	}
+}
+
+// TestTransportClosesConnections: no connection stays open after Close of a transport that made its own, and
+// after CloseIdleConnections of the client of one that was given one.
+func TestTransportClosesConnections(t *testing.T) {
+	for _, given := range []*http.Transport{nil, {}} {
+		closed := make(chan bool, 4)
+		up := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+		up.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+			if state == http.StateClosed {
+				closed <- true
+			}
+		}
+		up.Start()
+		o := &Options{Store: store.NewMemory()}
+		if given != nil {
+			o.Transport = given
+		}
+		tr := transportOf(t, o)
+		client := &http.Client{Transport: tr}
+		resp, err := client.Get(up.URL + "/v1/models")
+		must(t, err)
+		resp.Body.Close()
+		if given != nil {
+			client.CloseIdleConnections()
+		}
+		must(t, tr.Close())
+		select {
+		case <-closed:
+		case <-time.After(10 * time.Second):
+			t.Error("its connection is open")
+		}
+		up.Close()
 	}
 }

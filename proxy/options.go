@@ -147,6 +147,7 @@ func (o *Options) exchange() (x exchange.Options, err error) {
 		x.Now = time.Now
 	}
 	if x.Transport == nil {
+		x.OwnTransport = true
 		x.Transport = newTransport(x.Timeout, o.Proxy)
 	}
 	maps.Copy(x.Decoders, o.Decoders)

@@ -242,8 +242,8 @@ func Fit(req *model.Request, own model.Model) (*model.Request, model.Model, erro
 	if r.Model = cmp.Or(r.Model, own.ID); r.Model == "" {
 		return nil, model.Model{}, errors.New("no model is named [hint: set the request's or the client's model]")
 	}
-	m := own
-	if bare := own.Provider == "" && own.Window == 0; bare || r.Model != own.ID {
+	m := model.ClientOptions{Model: own}.DefaultModel()
+	if r.Model != own.ID {
 		m, _ = model.DefaultModels().Lookup(r.Model)
 	}
 	if m.Refuses.Temperature {

@@ -18,9 +18,7 @@ const callsPer, breakerPause = 10 * time.Minute, 5 * time.Minute
 // Fill sets what is zero in options to its default: breaker is the policy's, session the
 // session's model.
 func Fill(o *digest.Options, breaker int, session model.Model) {
-	if o.Model.ID == "" && o.Model.Window == 0 {
-		o.Model = session
-	}
+	o.Model = o.Asked(session)
 	o.Deadline = cmp.Or(max(o.Deadline, 0), time.Minute)
 	o.Calls = cmp.Or(o.Calls, 24)
 	o.Breaker = cmp.Or(o.Breaker, breaker, 3)

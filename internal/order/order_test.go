@@ -3,6 +3,7 @@ package order_test
 import (
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/internal/order"
@@ -66,6 +67,9 @@ func check[R interface {
 		t.Errorf("%s: %v", name, err)
 		return
 	}
+	if !utf8.Valid(body) {
+		t.Errorf("%s: not UTF-8: %s", name, body)
+	}
 	r, err := decode(body)
 	difftest.Must(t, err)
 	for _, v := range r.Check(model.Model{}) {
@@ -99,7 +103,7 @@ func read(given string) (msgs []transcript.Message) {
 			case c == "u":
 				blocks = append(blocks, transcript.Say("u"))
 			default:
-				blocks = append(blocks, transcript.Call(c, "f", "{}"))
+				blocks = append(blocks, transcript.Call(c, "f", "{\"not UTF-8\":\"\xff\"}"))
 			}
 		}
 		msgs = append(msgs, transcript.NewMessage(role, blocks...))

@@ -138,12 +138,12 @@ func SplitSystem(req *model.Request) (string, []transcript.Message) {
 }
 
 // Input is a call's input as a JSON object; empty: it has none. Free text, the input of a
-// custom tool, becomes the member input.
+// custom tool, becomes the member input. Bytes that are not UTF-8 become U+FFFD.
 func Input(c transcript.ToolCall) string {
 	text := c.Input.String()
 	switch {
 	case jsonspan.Value(text).Valid(jsonspan.Object) == nil:
-		return text
+		return strings.ToValidUTF8(text, "\uFFFD")
 	case strings.TrimSpace(text) == "":
 		return ""
 	}

@@ -171,8 +171,7 @@ var (
 	failureStarts = []string{
 		"FAIL\t", "FAIL\n", "--- FAIL: ", "FAIL: ", "FAILED ", "npm ERR!", "npm error ", "error: could not compile",
 		"error[E", "panic: ", "fatal: ", "make: *** ", "BUILD FAILED", "Segmentation fault",
-		"Traceback (most recent call last):", "Error: unknown ", "error: unrecognized ", "exit status ",
-		"test result: FAILED",
+		"Traceback (most recent call last):", "Error: unknown ", "error: unrecognized ", "test result: FAILED",
 	}
 	failureMarks = []string{": command not found", " ERROR task failed", "ELIFECYCLE"}
 )
@@ -182,8 +181,9 @@ func showsFailure(tail string) bool {
 	for line := range strings.Lines(tail) {
 		line = strings.TrimRight(line, "\r\n") + "\n"
 		counts := text.HasAnyPrefix(strings.TrimSpace(line), "=", "Test Files ", "Tests ", "Tests:", "Test Suites:") &&
-			strings.Contains(line, " failed")
-		if counts || text.HasAnyPrefix(line, failureStarts...) || text.ContainsAny(line, failureMarks...) {
+			strings.Contains(line, " failed") && !strings.Contains(line, " 0 failed")
+		status, _ := exitLine(strings.TrimSpace(line), []string{"exit status "}) // as Go's tools say it
+		if counts || status != 0 || text.HasAnyPrefix(line, failureStarts...) || text.ContainsAny(line, failureMarks...) {
 			return true
 		}
 	}

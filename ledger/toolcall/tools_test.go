@@ -259,6 +259,9 @@ func TestDescribeResult(t *testing.T) {
 			"filtered tests that passed", filtered, "Error: shown by a test\n Test Files  12 passed (12)\n 0 fail\n",
 			"ok -",
 		},
+		{"no test failed", filtered, "Tests: 12 passed, 0 failed\n", "ok -"},
+		{"a program's status", run, "boom\nexit status 2\n", "error - boom"},
+		{"a program's status 0", run, "ok a\nexit status 0\n", "ok -"},
 		{
 			"pnpm", run, "\u2009ELIFECYCLE\u2009 Command failed with exit code 2.\n",
 			"error - ELIFECYCLE\u2009 Command failed with exit code 2.",

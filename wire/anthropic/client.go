@@ -93,12 +93,6 @@ func (c *Client) header() http.Header {
 	return h
 }
 
-// String names the client without its key.
-func (c Client) String() string { return "anthropic client for " + c.url() }
-
-// GoString is String, so that no way of printing shows the key.
-func (c Client) GoString() string { return c.String() }
-
 // Messages returns what a session needs to talk to the model over this wire.
 func Messages(m model.Model) model.Wire {
 	return model.Wire{Model: m, Format: transcript.FormatAnthropic, Codec: DecodeMessage, Check: Checker(m)}

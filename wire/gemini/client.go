@@ -2,6 +2,7 @@ package gemini
 
 import (
 	"context"
+	"fmt"
 	"net/url"
 	"strings"
 
@@ -49,11 +50,11 @@ func (c *Client) base() string {
 	return DefaultBaseURL
 }
 
-// String names the client without its key.
-func (c Client) String() string { return "gemini client for " + c.base() }
+// DefaultModel is as in [model.ClientOptions].
+func (c *Client) DefaultModel() model.Model { return model.ClientOptions(*c).DefaultModel() }
 
-// GoString is String, so that no way of printing shows the key.
-func (c Client) GoString() string { return c.String() }
+// Format is as in [model.ClientOptions].
+func (c Client) Format(f fmt.State, verb rune) { model.ClientOptions(c).Format(f, verb) }
 
 // GenerateContent returns what a session needs to talk to the model over this wire.
 func GenerateContent(m model.Model) model.Wire {

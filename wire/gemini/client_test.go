@@ -74,7 +74,7 @@ func TestClientRequests(t *testing.T) {
 			if key != "very-secret" || tt.url != "" && url != tt.url || !strings.Contains(body, tt.has) {
 				t.Errorf("%s %s", url, body)
 			}
-			if text := fmt.Sprintf("%v %+v %#v", tt.client, tt.client, &tt.client); strings.Contains(text, "very-secret") {
+			if text := fmt.Sprintf("%v %+v %#v %d", tt.client, tt.client, &tt.client, tt.client); strings.Contains(text, "very-secret") {
 				t.Errorf("%s shows the key", text)
 			}
 		})

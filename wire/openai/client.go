@@ -3,6 +3,7 @@ package openai
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/pleat-dev/pleat/internal/call"
@@ -78,17 +79,17 @@ func ask(ctx context.Context, o *model.ClientOptions, req *model.Request, sink f
 
 func base(url string) string { return cmp.Or(strings.TrimRight(url, "/"), DefaultBaseURL) }
 
-// String names the client without its key.
-func (c ChatClient) String() string { return "openai client for " + base(c.BaseURL) }
+// DefaultModel is as in [model.ClientOptions].
+func (c *ChatClient) DefaultModel() model.Model { return model.ClientOptions(*c).DefaultModel() }
 
-// GoString is String, so that no way of printing shows the key.
-func (c ChatClient) GoString() string { return c.String() }
+// DefaultModel is as in [model.ClientOptions].
+func (c *ResponsesClient) DefaultModel() model.Model { return model.ClientOptions(*c).DefaultModel() }
 
-// String names the client without its key.
-func (c ResponsesClient) String() string { return ChatClient(c).String() }
+// Format is as in [model.ClientOptions].
+func (c ChatClient) Format(f fmt.State, verb rune) { model.ClientOptions(c).Format(f, verb) }
 
-// GoString is String, so that no way of printing shows the key.
-func (c ResponsesClient) GoString() string { return c.String() }
+// Format is as in [model.ClientOptions].
+func (c ResponsesClient) Format(f fmt.State, verb rune) { model.ClientOptions(c).Format(f, verb) }
 
 // Chat returns what a session needs to talk to the model over the Chat Completions wire.
 func Chat(m model.Model) model.Wire {

@@ -122,6 +122,9 @@ func (x *exchange) release() {
 type Options struct {
 	Store     store.Store
 	Transport http.RoundTripper // to the upstreams
+	// OwnTransport lets [Rewriter.Close] close the transport's unused connections.
+	OwnTransport bool
+
 	Models    *model.Models
 	Window    int // each model's own if 0
 	Policy    fold.Policy

@@ -3,6 +3,7 @@ package exchange
 import (
 	"context"
 	"errors"
+	"net/http"
 	"time"
 
 	"github.com/pleat-dev/pleat"
@@ -143,13 +144,18 @@ func (rw *Rewriter) open(ctx context.Context, key store.SessionKey, req request)
 	return rw.pool.keep(c, req.from.Scope), nil
 }
 
-// Close closes all sessions and waits for what they do in the background.
+// Close closes all sessions and waits for what they do in the background. Then it closes the unused
+// connections of a transport of its own.
 func (rw *Rewriter) Close() error {
 	rw.pool.close()
 	rw.closing.Wait()
 	ctx, stop := context.WithTimeout(context.Background(), 10*time.Second)
 	defer stop()
-	return rw.book.Wait(ctx)
+	err := rw.book.Wait(ctx)
+	if rw.o.OwnTransport {
+		(&http.Client{Transport: rw.o.Transport}).CloseIdleConnections()
+	}
+	return err
 }
 
 // findOther finds the session of a request whose own has gone on without it: the one that has its next
