@@ -93,6 +93,21 @@ func TestUndoIsRefusedWhenItWouldNotFit(t *testing.T) {
 	}
 }
 
+// What another process wrote meanwhile is taken back as well.
+func TestUndoAllOfOthers(t *testing.T) {
+	st := store.NewMemory()
+	s := open(t, st, nil)
+	work(t, s, 0, 20, 4_000)
+	compact(t, s)
+	other := open(t, st, nil)
+	work(t, other, 20, 10, 4_000)
+	compact(t, other)
+	must(t, s.UndoAll(t.Context()))
+	if n := s.Snapshot().Epoch; n != 0 || s.Len() != other.Len() {
+		t.Errorf("epoch %d is in force, with %d messages of %d", n, s.Len(), other.Len())
+	}
+}
+
 // What a provider says when it refuses a view holds from then on.
 func TestRefused(t *testing.T) {
 	for _, tt := range []struct {

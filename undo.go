@@ -2,9 +2,11 @@ package pleat
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 
+	"github.com/pleat-dev/pleat/internal/journal"
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/store"
 )
@@ -23,11 +25,16 @@ func (s *Session) UndoAll(ctx context.Context) error {
 		return err
 	}
 	defer s.mu.Unlock()
-	for {
+	for conflicts := 0; ; {
 		if _, ok := s.st.Undone(); !ok {
 			return nil
 		}
-		if err := s.undoLocked(ctx, math.MaxInt); err != nil {
+		err := s.undoLocked(ctx, math.MaxInt)
+		if errors.Is(err, store.ErrConflict) && conflicts < journal.Tries { // it has taken in what others wrote
+			conflicts++
+			continue
+		}
+		if err != nil {
 			return err
 		}
 	}

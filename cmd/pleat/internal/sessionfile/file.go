@@ -325,6 +325,11 @@ func (f *File) AppendTo(ctx context.Context, s *pleat.Session, from int, tell *t
 	size, n := 0, 0
 	flush := func() error {
 		err := s.Append(ctx, batch...)
+		if err == nil && f.kept != nil {
+			for i := range batch {
+				f.kept[n-1-i].Message = transcript.Message{} // the session has it now
+			}
+		}
 		clear(batch)
 		batch, size = batch[:0], 0
 		return err
@@ -337,9 +342,6 @@ func (f *File) AppendTo(ctx context.Context, s *pleat.Session, from int, tell *t
 			continue
 		}
 		batch = append(batch, rec.Message)
-		if f.kept != nil {
-			f.kept[n-1].Message = transcript.Message{} // the session has it now
-		}
 		if size += rec.Message.Weight(); len(batch) == most || size > bytes {
 			if err := flush(); err != nil {
 				return err

@@ -17,6 +17,7 @@ import (
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/models"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/internal/inside"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/tokens"
 	"github.com/pleat-dev/pleat/transcript"
@@ -56,6 +57,9 @@ type Folded struct {
 	tenant  string
 	made    bool // the session was not in the store before
 	undone  bool // what an earlier run had folded
+	before  int  // entries of earlier runs in the list of epochs
+	entered int  // epochs of this run
+	pins    []string
 	view    transcript.View
 	Warning string // what went not as it should; empty: nothing
 	// Unwritten says that a model did not write a digest that it was asked for; empty: none.
@@ -81,8 +85,9 @@ func (r *Folded) Tokens() Budget {
 	return Budget{r.Report.Whole, int(r.Report.Snapshot.Tokens), r.budget}
 }
 
-// Fold puts the session into a store and folds it to the budget.
-func (f *File) Fold(ctx context.Context, tell *term.Progress, store store.Store, flags FoldFlags) (*Folded, error) {
+// Fold puts the session into a store and folds it to the budget. If another process folds the same session meanwhile,
+// it begins again.
+func (f *File) Fold(ctx context.Context, tell *term.Progress, st store.Store, flags FoldFlags) (*Folded, error) {
 	pol, err := LoadPolicy(flags.Policy)
 	if err != nil {
 		return nil, err
@@ -103,26 +108,55 @@ func (f *File) Fold(ctx context.Context, tell *term.Progress, store store.Store,
 	}
 	opts.Digest.Deadline = digestTime
 	opts.Observe = func(_ context.Context, _ pleat.Key, e pleat.Event) { r.observe(e, flags.Note) }
-	if err := r.open(ctx, tell, store, opts); err != nil {
-		return nil, err
+	for try := 0; ; try++ {
+		r.Warning, r.Unwritten = "", ""
+		err = r.run(ctx, tell, st, opts, flags)
+		others := errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrNotFound)
+		if !others || try == tries || ctx.Err() != nil {
+			return r, err
+		}
 	}
-	tell.Say("folding %s", term.Plural(f.Count, "message"))
+}
+
+// tries is how often a session is folded again because other processes fold it too.
+const tries = 100
+
+// run folds the session once, in place of what earlier runs folded.
+func (r *Folded) run(
+	ctx context.Context, tell *term.Progress, st store.Store, opts pleat.Options, flags FoldFlags,
+) error {
+	if err := r.open(ctx, tell, st, opts); err != nil {
+		return err
+	}
+	tell.Say("folding %s", term.Plural(r.File.Count, "message"))
 	if !r.made { // what is there is of an earlier run, which stays if this one fails
 		if err := r.try(ctx, opts, flags); err != nil {
-			return nil, err
+			return err
 		}
 		if err := r.undo(ctx); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	if r.view, err = r.fold(ctx, r.Session, flags); err != nil {
-		return nil, errors.Join(err, r.takeBack(context.WithoutCancel(ctx), store))
+	r.before, r.entered, r.pins = len(r.Session.Report().Epochs), 0, flags.pins
+	view, err := r.fold(ctx, r.Session, flags)
+	switch {
+	case err != nil:
+		return errors.Join(err, r.takeBack(context.WithoutCancel(ctx), st))
+	case r.shared(ctx, st):
+		return fmt.Errorf("fold %s: another process folds it: %w", r.File.Name, store.ErrConflict)
 	}
-	r.Report = library.Report(r.Session)
+	r.view, r.Report = view, library.Report(r.Session)
+	r.Report.Epochs = r.Report.Epochs[r.before:] // of this run, as if it were the first
+	for i := range r.Report.Epochs {
+		r.Report.Epochs[i].Number = i + 1
+	}
+	if r.Report.Snapshot.Epoch = r.entered; r.entered == 0 {
+		r.Report.Snapshot.Trigger = ""
+	}
 	if c := &r.Report.Cache; c.Removed > 0 { // of the epoch; what was spilled before it is not sent either
 		c.Removed = max(min(r.Report.Whole, r.sent())-r.Tokens().After, 0)
 	}
-	return r, library.MarkMade(ctx, r.Session, f.tally.Last, f.counted, f.Model.Tokenizer)
+	return library.MarkMade(ctx, r.Session, r.File.tally.Last, r.File.counted, r.File.Model.Tokenizer)
 }
 
 // sent is how many tokens the messages of the session's newest request had, if a provider reported that: the agent may
@@ -184,6 +218,8 @@ const digestTime = 15 * time.Minute
 
 func (r *Folded) observe(e pleat.Event, note func(format string, args ...any)) {
 	switch {
+	case e.Kind == pleat.EventEpoch:
+		r.entered++
 	case e.Kind == pleat.EventWriting && note != nil:
 		note("pleat: %s writes the digest of messages %d–%d\n", e.Digest.Model, e.Digest.Start+1, e.Digest.End)
 	case e.Kind == pleat.EventWarning:
@@ -198,14 +234,14 @@ func (r *Folded) observe(e pleat.Event, note func(format string, args ...any)) {
 
 // open opens the file's session in the store, with all messages. An earlier run may have folded it
 // to another budget.
-func (r *Folded) open(ctx context.Context, tell *term.Progress, store store.Store, opts pleat.Options) error {
+func (r *Folded) open(ctx context.Context, tell *term.Progress, st store.Store, opts pleat.Options) error {
 	f := r.File
 	key, err := f.Key(opts.Policy)
 	if err != nil {
 		return fmt.Errorf("name the session: %w", err)
 	}
 	key.Tenant = cmp.Or(r.tenant, key.Tenant)
-	if r.Session, err = pleat.OpenSession(ctx, store, key, &opts); err != nil {
+	if r.Session, err = pleat.OpenSession(ctx, st, key, &opts); err != nil {
 		return err
 	}
 	have := r.Session.Len()
@@ -215,8 +251,22 @@ func (r *Folded) open(ctx context.Context, tell *term.Progress, store store.Stor
 	return nil
 }
 
-// takeBack takes back what failed. What an earlier run stored stays.
+// shared reports whether another process has written to the session since this run began to fold it.
+func (r *Folded) shared(ctx context.Context, st store.Store) bool {
+	for range st.Scan(ctx, r.Session.Key(), inside.Of(r.Session).LastSeq()+1) {
+		return true
+	}
+	pins, own := r.Session.Pins(), slices.Clone(r.pins)
+	slices.Sort(pins)
+	slices.Sort(own)
+	return len(r.Session.Report().Epochs) != r.before+r.entered || !slices.Equal(pins, slices.Compact(own))
+}
+
+// takeBack takes back what failed. What another run stored stays.
 func (r *Folded) takeBack(ctx context.Context, st store.Store) error {
+	if r.shared(ctx, st) {
+		return nil
+	}
 	if keeper, ok := st.(store.Keeper); ok && r.made {
 		return keeper.Forget(ctx, r.Session.Key())
 	}
@@ -234,16 +284,13 @@ func (r *Folded) DropEmpty(ctx context.Context, st store.Store) error {
 
 // undo takes back the epochs and pins of earlier runs.
 func (r *Folded) undo(ctx context.Context) error {
-	r.undone = len(r.Session.Report().Epochs) > 0
-	if err := r.Session.UndoAll(ctx); err != nil {
-		return err
-	}
 	for _, text := range r.Session.Pins() {
 		if err := r.Session.Unpin(ctx, text); err != nil {
 			return err
 		}
 	}
-	return nil
+	r.undone = len(r.Session.Report().Epochs) > 0
+	return r.Session.UndoAll(ctx) // at last: a pin may have come after epochs of another process
 }
 
 // WhyNot says why nothing was folded.

@@ -3,15 +3,18 @@ package sessionfile
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/library"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/internal/difftest"
+	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/store"
 )
 
@@ -73,5 +76,58 @@ func TestFiguresOfRequests(t *testing.T) {
 	if got, want := r.Report.Cache.Removed+r.Tokens().After, 5_000; got < want || got > want+20 {
 		t.Errorf("%d tokens fewer than in the newest request, to %d; whole %d", r.Report.Cache.Removed,
 			r.Tokens().After, r.Report.Whole)
+	}
+}
+
+// A session that several fold at once, to budgets and with pins of their own, gives each the bytes that it would get
+// alone, whatever was folded before, and all handles work.
+func TestFoldAtOnce(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s.jsonl")
+	difftest.Must(t, os.WriteFile(path, []byte(compacted(30)), 0o600))
+	p := &term.Console{Stdout: io.Discard, Stderr: io.Discard, Getenv: func(string) string { return "" }}
+	fold := func(st *store.Memory, i int) (string, error) {
+		f, err := Read(t.Context(), p, path, Flags{})
+		if err != nil {
+			return "", err
+		}
+		flags := FoldFlags{Budget: []term.TokenCount{4_000, 6_000, 100_000}[i%3], Policy: "default"}
+		if i%2 == 0 {
+			flags.pins = []string{fmt.Sprint("Ticket ", i)}
+		}
+		r, err := f.Fold(t.Context(), p.Progress(), st, flags)
+		if err != nil {
+			return "", err
+		}
+		var out strings.Builder
+		if err = r.Write(&out); err == nil {
+			err = r.DropEmpty(t.Context(), st)
+		}
+		for _, f := range r.Report.Folds {
+			if _, failed := r.Session.Unfold(t.Context(), recall.UnfoldRequest{Handle: f.Handle}); err == nil {
+				err = failed
+			}
+		}
+		return out.String(), err
+	}
+	const at = 6
+	var alone [at]string
+	for i := range at {
+		var err error
+		alone[i], err = fold(store.NewMemory(), i)
+		difftest.Must(t, err)
+	}
+	st := store.NewMemory()
+	for range 3 {
+		var all sync.WaitGroup
+		for i := range at {
+			all.Go(func() {
+				got, err := fold(st, i)
+				if err != nil {
+					t.Error(err)
+				}
+				difftest.Equal(t, alone[i], got, i)
+			})
+		}
+		all.Wait()
 	}
 }
