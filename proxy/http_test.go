@@ -349,8 +349,17 @@ func TestStreamsAtOnce(t *testing.T) {
 	}
 }
 
-// The tokens of a conversation are counted with its folds, and counting changes nothing.
+// The tokens of a conversation are counted with its folds and its recall tools, also before anything is folded,
+// and counting changes nothing.
 func TestCountTokens(t *testing.T) {
+	young := &capture{to: upstreamtest.New(upstreamtest.Options{Calls: 9, Bytes: 400})}
+	b := newAgent(protocol.Messages, start(t, young, Options{}), "Do all the steps.")
+	b.turns(t, 2)
+	fetch(t, countRequest(b))
+	b.turn(t)
+	if list := young.all(); !bytes.Equal(list[2], list[3]) {
+		t.Errorf("counted as\n%s\nthe request is\n%s", list[2], list[3])
+	}
 	a, up, r := folding(t, protocol.Messages, Options{})
 	sent := len(up.all())
 	fetch(t, countRequest(a))

@@ -31,6 +31,7 @@ type client struct {
 	refused  int                 // of the request under way
 	fault    bool
 	aside    bool // it is beside the conversation
+	counts   bool // it only counts tokens
 	open     bool // the newest answer breaks off, or calls only the proxy's tools: there must be another
 
 	memory   *memory
@@ -243,7 +244,11 @@ func (c *client) send() {
 			panic(fmt.Sprintf("the client's own request is illegal: %v\n%s", bad, body))
 		}
 		c.arrive()
-		r := httptest.NewRequest(http.MethodPost, c.wire.path(c.setup), bytes.NewReader(body))
+		path := c.wire.path(c.setup)
+		if c.counts {
+			path += c.wire.counts
+		}
+		r := httptest.NewRequest(http.MethodPost, path, bytes.NewReader(body))
 		r.Host = "127.0.0.1"
 		r.Header.Set("Content-Type", "application/json")
 		c.wire.head(r.Header, c.key)
@@ -259,6 +264,11 @@ func (c *client) send() {
 		case len(w.bad) > 0:
 			return
 		case strings.Contains(rec.Body.String(), "again and again"): // the model recalled too often, and was stopped
+		case c.counts && rec.Code == http.StatusOK:
+			if rec.Body.String() != counted {
+				w.fail("%s: tokens are counted as %s", c.wire.name, rec.Body)
+			}
+			return
 		case rec.Code == http.StatusOK:
 			parts, err := c.wire.read(rec.Body.Bytes(), c.setup.stream)
 			if c.open && !broke {

@@ -24,6 +24,9 @@ type provider struct {
 	numbers bool    // a refusal names them
 }
 
+// counted answers a request to count tokens.
+const counted = `{"input_tokens":4711}`
+
 var handles = regexp.MustCompile(`unfold\(\\?"([0-9a-z]{6,40})\\?"`)
 
 func (p *provider) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -53,12 +56,14 @@ func (p *provider) RoundTrip(r *http.Request) (*http.Response, error) {
 	case v == nil:
 		return answer(http.StatusBadRequest, "application/json",
 			`{"error":{"message":"what is that?","type":"invalid_request_error"}}`)
-	case p.limit > 0 && tokens > p.limit:
+	case c.counts && p.w.chance(0.98):
+		return answer(http.StatusOK, "application/json", counted)
+	case p.limit > 0 && tokens > p.limit && !c.counts:
 		p.w.Refused++
 		c.refused++
 		status, text := c.wire.refuse(tokens, p.limit, p.numbers)
 		return answer(status, "application/json", text)
-	case p.w.chance(0.02):
+	case c.counts || p.w.chance(0.02):
 		p.w.Faults++
 		c.fault = true
 		return answer(http.StatusServiceUnavailable, "application/json",

@@ -19,7 +19,10 @@ func (c *client) turn() {
 	case len(c.branches) > 0 && w.chance(0.03): // back to where another branch was left
 		i := w.IntN(len(c.branches))
 		c.history, c.branches[i] = slices.Clone(c.branches[i]), slices.Clone(c.history)
-	case last.answers() && !c.setup.binds && w.chance(0.2): // thinking is bound to the tools, too
+	case last.answers() && c.wire.counts != "" && w.chance(0.2):
+		c.count()
+		return
+	case last.answers() && w.chance(0.2):
 		c.beside()
 		return
 	case last.answers():
@@ -62,9 +65,13 @@ func (c *client) beside() {
 	c.w.Beside++
 	history, with := c.history, c.shell
 	c.shell, c.aside = c.bare, true
+	if c.setup.binds { // to the tools, too
+		c.unthink(len(c.history))
+	}
 	c.say()
+	n := len(c.history)
 	c.send()
-	answer := c.history[len(history)+1:]
+	answer := c.history[n:]
 	c.history, c.shell, c.aside = history, with, false
 	if len(answer) == 0 || c.w.chance(0.7) {
 		return
@@ -81,6 +88,16 @@ func (c *client) beside() {
 		c.push(history[0].raw)
 	}
 	c.push(c.wire.user(c.style, c.setup, []string{summary}, false))
+}
+
+// count asks how many tokens the conversation has.
+func (c *client) count() {
+	c.w.Beside++
+	history := c.history
+	c.counts = true
+	c.say()
+	c.send()
+	c.history, c.counts = history, false
 }
 
 // fork goes back and on from there in another way.

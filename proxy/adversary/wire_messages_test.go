@@ -15,7 +15,7 @@ import (
 const picture = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 
 var messagesWire = &wire{
-	name: "messages", array: "messages",
+	name: "messages", array: "messages", counts: "/count_tokens",
 	path: func(*setup) string { return "/v1/messages" },
 	head: func(h http.Header, key string) {
 		h.Set("X-Api-Key", key)

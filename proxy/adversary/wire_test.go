@@ -71,6 +71,7 @@ type setup struct {
 // wire is one provider's format.
 type wire struct {
 	name, array string
+	counts      string // follows the path where tokens are only counted; empty: they never are
 
 	path func(s *setup) string
 	head func(http.Header, string) // sets the key

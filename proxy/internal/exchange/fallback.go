@@ -59,11 +59,13 @@ func (rw *Rewriter) withoutNewFolds(ctx context.Context, c *conversation, req re
 	p, err := c.track.Find(ctx, c.sess, req.Request, true)
 	v := inside.Of(c.sess).CurrentView()
 	v.DropThinking = v.DropThinking || c.track.Drop
-	if err != nil || v.IsWhole(p.At) && !c.track.Drop && len(p.Aliases) == 0 && !slices.Contains(c.track.Client, -1) {
+	mode, folded := c.track.Mode.Free(req.Request), !v.IsWhole(p.At)
+	if err != nil || !folded && !c.track.Drop && len(p.Aliases) == 0 && !slices.Contains(c.track.Client, -1) &&
+		len(mode.Tools(req.Request)) == 0 {
 		return nil, rw.fitsWhole(req)
 	}
 	rest := len(req.Messages) - p.Client
-	t = &turn{req: req, key: c.key, mode: c.track.Mode.Free(req.Request), at: p.At + rest, meter: c.sess.Snapshot()}
+	t = &turn{req: req, key: c.key, mode: mode, at: p.At + rest, meter: c.sess.Snapshot()}
 	client, _ := lineage.Extend(slices.Clone(c.track.Client[:p.Mark.At]), p.Mark.Client, p.Aliases, t.at)
 	v.Messages = slices.Clone(v.Messages)
 	for i := range rest {
@@ -76,7 +78,7 @@ func (rw *Rewriter) withoutNewFolds(ctx context.Context, c *conversation, req re
 	if err != nil || !rw.legal(req, t.out) {
 		return nil, rw.fitsWhole(req)
 	}
-	t.drop, t.folded = v.DropThinking, true
+	t.drop, t.folded = v.DropThinking, folded
 	return t, inside.Of(c.sess).ProviderTokens(t.meter.Parts.Total()+rw.count(req, p.Client)) <= t.meter.Limits.Max
 }
 
