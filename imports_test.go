@@ -39,6 +39,7 @@ var imports = map[string][]string{
 	"search": {"internal/text"},
 
 	"internal/order": {"transcript"},
+	"internal/table": {"model"},
 
 	"tokens": {"internal/bpe", "internal/jsonspan", "internal/text", "model", "transcript"},
 	"store":  {"search", "transcript"},
@@ -108,14 +109,14 @@ var imports = map[string][]string{
 	"": {
 		"digest", "fold", "fold/lever", "internal/conv", "internal/digester", "internal/dump", "internal/epoch",
 		"internal/fault", "internal/finder", "internal/inside", "internal/journal", "internal/match", "internal/meter",
-		"internal/order", "internal/page", "internal/text", "ledger", "model", "policy", "recall", "store", "tokens",
-		"transcript", "userwords",
+		"internal/order", "internal/page", "internal/table", "internal/text", "ledger", "model", "policy", "recall",
+		"store", "tokens", "transcript", "userwords",
 	},
 
 	// The wings know what is said, not how it is folded.
-	"internal/wire":  {"internal/jsonspan", "internal/sse", "model", "transcript"},
+	"internal/wire":  {"internal/jsonspan", "internal/sse", "internal/table", "model", "transcript"},
 	"internal/call":  {"internal/jsonspan", "internal/wire", "model"},
-	"wire/anthropic": {"internal/call", "internal/jsonspan", "internal/order", "internal/sse", "internal/wire", "model", "transcript"},
+	"wire/anthropic": {"internal/call", "internal/jsonspan", "internal/order", "internal/sse", "internal/table", "internal/wire", "model", "transcript"},
 	"wire/openai":    {"internal/call", "internal/jsonspan", "internal/order", "internal/wire", "model", "transcript"},
 	"wire/gemini":    {"internal/call", "internal/jsonspan", "internal/order", "internal/wire", "model", "transcript"},
 

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -15,6 +14,7 @@ import (
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/fold/lever"
 	"github.com/pleat-dev/pleat/internal/digester"
+	"github.com/pleat-dev/pleat/internal/table"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/policy"
 	"github.com/pleat-dev/pleat/recall"
@@ -32,8 +32,8 @@ type Options struct {
 	// Budget limits the view. Zero fields are the policy's, or else the defaults. A zero Window is the
 	// policy's or the model's, whichever is smaller; a Window given here is used unchanged.
 	Budget fold.Budget
-	// Model is the model that sees the views; zero if unknown. If only its ID is set, the rest comes from
-	// [model.DefaultModels], which has at least a window for every ID.
+	// Model is the model that sees the views; zero if unknown. If only its ID is set, and how the conversation
+	// thinks, the rest comes from [model.DefaultModels], which has at least a window for every ID.
 	Model model.Model
 
 	// Wire sets Model, Codecs and Check together, where they are zero: anthropic.Messages,
@@ -210,13 +210,7 @@ func (o *Options) fillWire() {
 	if o.Model.ID == "" && o.Model.Window == 0 {
 		o.Model = o.Wire.Model
 	}
-	if id := o.Model.ID; id != "" && reflect.DeepEqual(o.Model, model.Model{ID: id}) {
-		m, known := model.DefaultModels().Lookup(id)
-		if known {
-			o.Model = m
-		}
-		o.Model.ID, o.Model.Window = id, m.Window
-	}
+	o.Model = table.Complete(o.Model)
 	if o.Check == nil {
 		o.Check = o.Wire.Check
 	}

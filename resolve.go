@@ -12,18 +12,39 @@ import (
 
 // Messages returns the messages to send now, none while the session has none: it is [Session.View] and
 // [Session.Resolve] in one. Results directly follow their calls, even if other messages arrived in
-// between. Programs that send a wire's bytes want the view itself, which also says whether
-// thinking has to be dropped. The store, and so the context, is asked only if something has to be
-// written or read.
+// between. Programs that send a wire's bytes want the view itself. Some models bind thinking to what is before
+// it ([model.ThinkingRule].Bound): there it is an error if the model thinks and Thinking.Drops of the session's model
+// does not say that requests ask to drop what no longer verifies. The view itself says when they have to.
+// The store, and so the context, is asked only if something has to be written or read.
 func (s *Session) Messages(ctx context.Context) ([]Message, error) {
 	msgs, err := within(ctx, s, "messages of", func() ([]Message, error) { // Sync may move it between the two
 		v, err := s.viewLocked(ctx, Turn{})
+		if err == nil {
+			err = s.dropsLocked(v)
+		}
 		if err != nil {
 			return nil, err
 		}
 		return s.resolveLocked(ctx, v)
 	})
 	return order.Results(msgs), err
+}
+
+// dropsLocked returns an error if a view, or one that is to come, has thinking that the provider would refuse, and
+// nobody said that it is asked to drop it.
+func (s *Session) dropsLocked(v transcript.View) error {
+	m, facts := &s.o.Model, s.st.Facts()
+	i := len(facts) - 1
+	for i >= 0 && facts[i].Role != transcript.RoleAssistant {
+		i--
+	}
+	if t := m.Thinking; !t.Bound || t.Silent || t.Drops ||
+		!v.DropThinking && (i < 0 || !facts.Has(i, transcript.KindThinking)) {
+		return nil
+	}
+	return fmt.Errorf("%s accepts thinking only after what it was made after, which folds change: let requests ask to "+
+		"drop it, as those of anthropic.Client do, and set Thinking.Drops of the session's model; or call View, whose "+
+		"DropThinking says when to ask, and Resolve", m.ID)
 }
 
 // Message returns message i of the transcript, counted from 0, or [ErrNotFound]. In place of a

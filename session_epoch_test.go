@@ -17,6 +17,7 @@ import (
 	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
+	"github.com/pleat-dev/pleat/wire/anthropic"
 )
 
 // busy is a session that has done some work.
@@ -600,6 +601,33 @@ func TestEveryTurn(t *testing.T) {
 						snap.Limits.Max)
 				}
 			}
+		}
+	}
+}
+
+// TestMessagesBound: where thinking is bound to what is before it, Messages wants to know that requests ask to drop
+// what does not verify, and says so before anything is folded.
+func TestMessagesBound(t *testing.T) {
+	th := transcript.Thinking{Text: transcript.Plain("Hm."), Raw: `{"type":"thinking","thinking":"Hm.","signature":"x"}`}
+	for _, tt := range []struct {
+		rule model.ThinkingRule
+		id   string
+		fine bool
+	}{
+		{id: "claude-opus-5-5"},
+		{id: "claude-opus-5-5", rule: model.ThinkingRule{Drops: true}, fine: true},
+		{id: "claude-sonnet-5-5", rule: model.ThinkingRule{Silent: true}, fine: true},
+		{id: "claude-opus-4-8", fine: true},
+	} {
+		s := open(t, store.NewMemory(), &pleat.Options{Wire: anthropic.Messages(model.Model{ID: tt.id, Thinking: tt.rule})})
+		mustAppend(t, s, transcript.User("Go on."))
+		_, err := s.Messages(t.Context())
+		must(t, err) // nothing is known of thinking yet
+		mustAppend(t, s,
+			transcript.Assistant(th, transcript.Call("c1", "ls", `{}`)), transcript.Results(transcript.Result("c1", "a b")))
+		if _, err := s.Messages(t.Context()); (err == nil) != tt.fine ||
+			err != nil && !strings.Contains(err.Error(), "set Thinking.Drops") {
+			t.Errorf("%s, %+v: %v", tt.id, tt.rule, err)
 		}
 	}
 }

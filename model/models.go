@@ -76,12 +76,14 @@ type ThinkingRule struct {
 	// Signed: in the current turn, the first call of each answer must come back with the
 	// signature that the provider gave it.
 	Signed bool `json:"signed"`
-	// First: a turn with open tool calls must begin with thinking. It is not of the model but
-	// of a conversation with it: whoever asks for thinking of a fixed size sets it.
+	// First: a turn with open tool calls must begin with thinking. Like the next two it is not of the
+	// model but of a conversation with it: it holds for requests that ask for thinking of a fixed size.
 	First bool `json:"-"`
-	// Silent: the provider cannot be asked to drop thinking that has become invalid. It is of a
-	// conversation too: block_binding goes with adaptive and enabled thinking only.
+	// Silent: the provider cannot be asked to drop thinking that has become invalid: block_binding goes
+	// with adaptive and enabled thinking only.
 	Silent bool `json:"-"`
+	// Drops: every request asks for that, as anthropic.Client does. pleat.Session.Messages needs to know it.
+	Drops bool `json:"-"`
 	// Modes are the values of thinking.type the model takes; empty: not known, or none.
 	Modes []string `json:"modes"`
 }

@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"github.com/pleat-dev/pleat/internal/jsonspan"
+	"github.com/pleat-dev/pleat/internal/table"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -25,6 +26,7 @@ func Checker[R interface {
 	Check(model.Model) []transcript.Violation
 }](m model.Model, encode func(*model.Request) ([]byte, error), decode func(body []byte) (R, error),
 ) func(transcript.View, *transcript.Transcript) error {
+	m = table.Complete(m)
 	run := func(v transcript.View, t *transcript.Transcript) ([]transcript.Violation, error) {
 		msgs, err := v.Resolve(t.At)
 		if err != nil {

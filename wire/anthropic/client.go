@@ -3,13 +3,13 @@ package anthropic
 import (
 	"cmp"
 	"context"
-	"encoding/json"
-	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/pleat-dev/pleat/internal/call"
 	"github.com/pleat-dev/pleat/internal/jsonspan"
+	"github.com/pleat-dev/pleat/internal/table"
 	"github.com/pleat-dev/pleat/internal/wire"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
@@ -18,8 +18,8 @@ import (
 // DefaultBaseURL is the provider's own server.
 const DefaultBaseURL = "https://api.anthropic.com"
 
-// BindingBeta is the value that anthropic-beta must have for [Client.DropThinking], and for
-// views with DropThinking that [Request.Splice] writes.
+// BindingBeta is the value that anthropic-beta must have for requests with thinking.block_binding, as [Client]
+// sends them, and [Request.Splice] writes them for views with DropThinking.
 const BindingBeta = "thinking-binding-controls-2026-08-01"
 
 // Client asks a server that speaks the Messages format: it is a [model.Generator]. It needs
@@ -29,20 +29,21 @@ const BindingBeta = "thinking-binding-controls-2026-08-01"
 // [Encode] writes the request, so that answers of this wire go back byte for byte. With a
 // SessionKey in the request the prompt is cached. [model.ClientOptions] has
 // the rest.
+//
+// Models that bind thinking to what is before it are asked to drop what does not verify instead of refusing the
+// request, as conversations with folds need it ([model.ThinkingRule].Drops), unless Extra has a mode of thinking
+// without a place for that, or decides it itself.
 type Client struct {
 	model.ClientOptions
 	Bearer bool // Key is a token for Authorization, not an API key
-	// DropThinking asks the provider to ignore thinking that follows a changed prefix instead
-	// of refusing the request, on models that check it. Conversations with folds need it: see
-	// [transcript.View].
-	DropThinking bool
 }
 
 var _ model.Generator = (*Client)(nil)
 
 // Generate implements [model.Generator].
 func (c *Client) Generate(ctx context.Context, req *model.Request, sink func(model.Delta)) (model.Reply, error) {
-	return call.Ask(ctx, &c.ClientOptions, req, clientWire, sink, c.post)
+	own := *c // post adds to Extra
+	return call.Ask(ctx, &own.ClientOptions, req, clientWire, sink, own.post)
 }
 
 var clientWire = call.Wire{Decode: DecodeReply, Record: NewRecorder}
@@ -56,24 +57,25 @@ func (c *Client) post(r *model.Request, facts model.Model) (call.Post, error) {
 		return call.Post{}, err
 	}
 	h := c.header()
-	callerDecides := jsonspan.Value(c.Extra).Get("thinking") != nil
-	if c.DropThinking && facts.Thinking.Bound && !callerDecides {
-		if body, err = call.WithMembers(body, dropThinking(facts)); err != nil {
-			return call.Post{}, err
-		}
+	if asks := dropThinking(c.Extra); facts.Thinking.Bound && asks != nil {
+		c.Extra = asks
 		h.Set("Anthropic-Beta", strings.Join(append(h.Values("Anthropic-Beta"), BindingBeta), ","))
 	}
 	return call.Post{URL: c.url(), Header: h, Body: body}, nil
 }
 
-// dropThinking is the member that makes the provider drop thinking that does not verify. It
-// needs a thinking mode, and the first of the model's modes is its default.
-func dropThinking(facts model.Model) json.RawMessage {
-	mode := "adaptive"
-	if len(facts.Thinking.Modes) > 0 {
-		mode = facts.Thinking.Modes[0]
+// dropThinking adds to the members of a request what makes the provider drop thinking that does not verify. It
+// returns nil if the mode of thinking has no place for it, or if the members have it.
+func dropThinking(members []byte) []byte {
+	extra := jsonspan.Value(cmp.Or(string(members), "{}"))
+	thinking := extra.Get("thinking")
+	switch {
+	case thinking == nil && extra.Valid(jsonspan.Object) == nil:
+		return addBinding(extra.Set([]byte(`{"type":"adaptive"}`), "thinking"))
+	case thinking.Get("block_binding") == nil && takesBinding(thinking.Get("type").Text()):
+		return addBinding(extra)
 	}
-	return fmt.Appendf(nil, `{"thinking":{"type":%q,"block_binding":{"prefix_mismatch_behavior":"drop_block"}}}`, mode)
+	return nil
 }
 
 func (c *Client) url() string {
@@ -93,8 +95,13 @@ func (c *Client) header() http.Header {
 	return h
 }
 
-// Messages returns what a session needs to talk to the model over this wire.
+// Messages returns what a session needs to talk to the model over this wire. How the model thinks is up to the
+// requests, so where it can be asked for thinking of a fixed size, this counts as asked for: see
+// [model.ThinkingRule].First.
 func Messages(m model.Model) model.Wire {
+	m = table.Complete(m)
+	modes := m.Thinking.Modes
+	m.Thinking.First = m.Thinking.First || modes == nil || slices.Contains(modes, "enabled")
 	return model.Wire{Model: m, Format: transcript.FormatAnthropic, Codec: DecodeMessage, Check: Checker(m)}
 }
 

@@ -119,27 +119,41 @@ func TestClientRequest(t *testing.T) {
 		},
 		{
 			name:   "bound thinking",
-			client: anthropic.Client{DropThinking: true},
 			req:    model.Request{Model: "claude-opus-5-5"},
 			has:    `"thinking":{"type":"adaptive","block_binding":{"prefix_mismatch_behavior":"drop_block"}}`,
 			header: "Anthropic-Beta: " + anthropic.BindingBeta,
 		},
 		{
 			name:   "unbound thinking",
-			client: anthropic.Client{DropThinking: true},
 			req:    model.Request{Model: "claude-opus-4-5"},
 			lack:   "thinking",
 			header: "Anthropic-Beta: ",
 		},
 		{
-			name: "thinking of one's own",
+			name: "a mode of one's own",
+			client: anthropic.Client{ClientOptions: model.ClientOptions{
+				Extra: []byte(`{"thinking":{"type":"adaptive","display":"omitted"},"speed":"fast"}`),
+			}},
+			req:    model.Request{Model: "claude-opus-5-5"},
+			has:    `"display":"omitted","block_binding":{"prefix_mismatch_behavior":"drop_block"}} & "speed":"fast"`,
+			header: "Anthropic-Beta: " + anthropic.BindingBeta,
+		},
+		{
+			name: "a mode that cannot ask",
 			client: anthropic.Client{
-				ClientOptions: model.ClientOptions{Extra: []byte(`{"thinking":{"type":"adaptive"}}`)},
-				DropThinking:  true,
+				ClientOptions: model.ClientOptions{Extra: []byte(`{"thinking":{"type":"between_tools"}}`)},
 			},
+			req:    model.Request{Model: "claude-sonnet-5-5"},
+			lack:   "block_binding",
+			header: "Anthropic-Beta: ",
+		},
+		{
+			name: "a decision of one's own",
+			client: anthropic.Client{ClientOptions: model.ClientOptions{
+				Extra: []byte(`{"thinking":{"type":"adaptive","block_binding":{"prefix_mismatch_behavior":"error"}}}`),
+			}},
 			req:  model.Request{Model: "claude-opus-5-5"},
-			has:  `,"thinking":{"type":"adaptive"}}`,
-			lack: "block_binding",
+			lack: "drop_block",
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

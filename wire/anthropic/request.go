@@ -115,15 +115,21 @@ func (r *Request) join(m transcript.Message, raw []byte, next int) (edit jsonspa
 // askDrop asks the provider to drop thinking that was made after a different prefix. Where the
 // model thinks although the request does not say so, it says so now: that is what it means.
 func (r *Request) askDrop(body jsonspan.Value) []byte {
-	const control = `{"prefix_mismatch_behavior":"drop_block"}`
 	thinks := func(m transcript.Message) bool { return m.Blocks().Has(transcript.KindThinking) }
-	switch mode := r.ThinkingMode(); {
-	case mode == "adaptive" || mode == "enabled":
-		return body.Set([]byte(control), "thinking", "block_binding")
+	switch {
+	case takesBinding(r.ThinkingMode()):
+		return addBinding(body)
 	case r.top.thinking.IsZero() && slices.ContainsFunc(r.Messages, thinks):
-		return body.Set([]byte(`{"type":"adaptive","block_binding":`+control+`}`), "thinking")
+		return addBinding(body.Set([]byte(`{"type":"adaptive"}`), "thinking"))
 	}
 	return body
+}
+
+// takesBinding reports whether a mode of thinking has a place for block_binding.
+func takesBinding(mode string) bool { return mode == "adaptive" || mode == "enabled" }
+
+func addBinding(body jsonspan.Value) []byte {
+	return body.Set([]byte(`{"prefix_mismatch_behavior":"drop_block"}`), "thinking", "block_binding")
 }
 
 func (r *Request) thinking() jsonspan.Value { return r.top.thinking.Of(r.body.Data) }

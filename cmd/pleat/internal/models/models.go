@@ -44,7 +44,7 @@ var Providers = map[string]Provider{
 	"anthropic": {
 		"anthropic", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", anthropic.DefaultBaseURL,
 		func(o model.ClientOptions) model.Generator {
-			return &anthropic.Client{ClientOptions: o, DropThinking: true}
+			return &anthropic.Client{ClientOptions: o}
 		},
 		"claude-sonnet-5-5", anthropic.Checker,
 	},
