@@ -43,6 +43,8 @@ type Draft struct {
 	pages  pageState
 
 	refused []refusal
+
+	prompt, opening, head int // see Marks
 }
 
 func newDraft(src Source, in Set, p *Policy, o PlanOptions) *Draft {
@@ -52,6 +54,10 @@ func newDraft(src Source, in Set, p *Policy, o PlanOptions) *Draft {
 		o: o, p: p, facts: src.Facts(), seen: o.Seen, spans: make(map[transcript.Place]Fold),
 		made: make(made),
 		lay:  Layout{Source: src, Head: o.Head, Recall: o.Recall, ThinkFirst: o.ThinkFirst},
+	}
+	d.prompt, d.opening = d.facts.Prompt(), d.facts.Opening()
+	if d.head = d.opening; p.FoldHead {
+		d.head = d.prompt
 	}
 	d.lay.In = d.made.lendAll(in)
 	parts, _ := d.lay.Parts()

@@ -47,8 +47,8 @@ func (d *Draft) Count(text string) int { return d.Source.Tokens().CountText(text
 // Fixed returns the tokens of what only squeeze gives up: system prompt, tools and the
 // head, and what stands whatever is folded.
 func (d *Draft) Fixed() int {
-	standing := d.shown(d.standing(d.head(), d.len()))
-	return d.o.Head.Total() + d.TokensIn(0, d.head()) + standing.Total()
+	standing := d.shown(d.standing(d.head, d.len()))
+	return d.o.Head.Total() + d.TokensIn(0, d.head) + standing.Total()
 }
 
 // Most returns the most tokens that the view may have: pins that it does not show yet come on
@@ -89,7 +89,7 @@ type Marks struct {
 func (d *Draft) Marks() Marks {
 	n := d.len()
 	m := Marks{
-		Prompt: d.facts.Prompt(), Opening: d.facts.Opening(), Head: d.head(), Seen: d.seen, Unseen: d.firstUnseen(),
+		Prompt: d.prompt, Opening: d.opening, Head: d.head, Seen: d.seen, Unseen: d.firstUnseen(),
 		Closed: n, End: n, Turn: d.lastTyped(d.turn), Typed: d.lastTyped(n),
 	}
 	rounds := d.Source.Rounds()
@@ -106,15 +106,6 @@ func (d *Draft) Marks() Marks {
 		m.Newest = d.Back(m.Newest)
 	}
 	return m
-}
-
-// head returns the number of messages at the beginning that stay as long as anything else
-// can go: the opening, or only the prompt where the policy folds the head.
-func (d *Draft) head() int {
-	if d.p.FoldHead {
-		return d.facts.Prompt()
-	}
-	return d.facts.Opening()
 }
 
 // firstUnseen returns where the first round with a result that no model has seen begins. No

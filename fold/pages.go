@@ -122,7 +122,7 @@ func (p Pages) Allot(tokens, words int, r Restore) Allotment {
 	if told := p.Told(d.len()); told != nil {
 		n.Told = told.Tokens
 	}
-	for i := range d.head() {
+	for i := range d.head {
 		if d.facts[i].Typed {
 			n.Typed += d.TokensIn(i, i+1)
 		}
@@ -140,7 +140,7 @@ func (p Pages) said() int {
 	const around = 8 // the number of the message
 	told := d.o.Model || p.Told(d.len()) != nil
 	for _, s := range d.Source.Said() {
-		if s.Message < d.head() {
+		if s.Message < d.head {
 			continue
 		}
 		d.pages.said += d.Count(s.Brief("")) + around
@@ -154,7 +154,7 @@ func (p Pages) said() int {
 // reported counts what the assistant said to people after the head: its text outside of rounds.
 func (p Pages) reported() (n int) {
 	rounds := p.d.Source.Rounds()
-	for at := p.d.head(); at < p.d.len(); at++ {
+	for at := p.d.head; at < p.d.len(); at++ {
 		for len(rounds) > 0 && rounds[0].End <= at {
 			rounds = rounds[1:]
 		}

@@ -28,7 +28,7 @@ func (d *Draft) showPins(ctx context.Context, was *Set) error {
 	for _, f := range d.live() {
 		at = min(at, f.Start)
 	}
-	at = d.Back(min(max(at, d.head()), d.len()-1)) // behind the head where there is more
+	at = d.Back(min(max(at, d.head), d.len()-1)) // behind the head where there is more
 	f, err := d.span(ctx, at, at)
 	if err != nil {
 		return err
