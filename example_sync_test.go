@@ -20,15 +20,15 @@ import (
 // the window says.
 func ExampleSession_Sync() {
 	ctx, asked := context.Background(), 0
-	ask := func(msgs []pleat.Message) (pleat.Message, error) {
+	ask := func(msgs []pleat.Message) ([]pleat.Message, error) {
 		if n := countAll(msgs); n > 5_000 {
-			return pleat.Message{}, &pleat.APIError{Kind: model.ErrorTooLong, Used: n, Limit: 5_000}
+			return nil, &pleat.APIError{Kind: model.ErrorTooLong, Used: n, Limit: 5_000}
 		}
 		if asked++; asked > 20 {
-			return pleat.Assistant(pleat.Say("Found it.")), nil
+			return []pleat.Message{pleat.Assistant(pleat.Say("Found it."))}, nil
 		}
 		call := pleat.Call(fmt.Sprint("call_", asked), "read_file", fmt.Sprintf(`{"path":"%d.go"}`, asked))
-		return pleat.Assistant(call), nil
+		return []pleat.Message{pleat.Assistant(call)}, nil
 	}
 	run := func(pleat.ToolCall) string { return strings.Repeat("some line of the file\n", 200) }
 	options := &pleat.Options{Budget: pleat.Budget{Window: 8_000}, Tools: pleat.RecallTools()}
@@ -46,7 +46,7 @@ func ExampleSession_Sync() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		reply, err := ask(msgs)
+		reply, err := ask(msgs) // one message; with a Responses client one for each item
 		if refused := new(pleat.APIError); errors.As(err, &refused) && refused.Overflow() {
 			if _, err = s.Refused(ctx, refused); err == nil {
 				continue // it folded more
@@ -55,16 +55,20 @@ func ExampleSession_Sync() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		history = append(history, reply)
-		if len(reply.Calls()) == 0 {
+		history = append(history, reply...)
+		var calls []pleat.ToolCall
+		for _, m := range reply {
+			calls = append(calls, m.Calls()...)
+		}
+		if len(calls) == 0 {
 			if _, err := s.Sync(ctx, history); err != nil { // it has the answer, too
 				log.Fatal(err)
 			}
 			break
 		}
-		results := make([]pleat.ToolResult, len(reply.Calls()))
+		results := make([]pleat.ToolResult, len(calls))
 		var tools sync.WaitGroup
-		for i, call := range reply.Calls() {
+		for i, call := range calls {
 			tools.Go(func() {
 				var recalled bool
 				if results[i], recalled = s.Answer(ctx, call); !recalled {

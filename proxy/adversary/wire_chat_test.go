@@ -81,7 +81,15 @@ func chatMessage(st style, s *setup, role string, texts []string, pic bool) stri
 
 func chatAnswer(st style, parts []part) []string {
 	words, calls := chatMembers(st, parts)
-	return []string{st.obj("role", `"assistant"`, "content", words, "tool_calls", calls)}
+	return []string{st.obj("role", `"assistant"`, "reasoning_content", chatThinking(st, parts), "content", words, "tool_calls", calls)}
+}
+
+// chatThinking is what servers other than OpenAI's send of the thinking of an answer; empty if there is none.
+func chatThinking(st style, parts []part) string {
+	if len(parts) > 0 && parts[0].kind == thinking {
+		return st.str(parts[0].text)
+	}
+	return ""
 }
 
 // chatMembers are the content and the calls of an answer.
@@ -111,6 +119,9 @@ func parseChat(raw []byte) (element, error) {
 	e := element{role: o.str("role"), raw: string(raw)}
 	if e.role == "developer" {
 		e.role = "system"
+	}
+	if o.has("reasoning_content") {
+		e.parts = append(e.parts, part{kind: thinking, text: o.str("reasoning_content")})
 	}
 	var whole []string
 	add := func(t string, raw []byte) {
@@ -151,14 +162,14 @@ func parseChat(raw []byte) (element, error) {
 
 func chatReply(parts []part, u usage, stream bool) []byte {
 	st, stop := style{}, "stop"
-	content, calls := chatMembers(st, parts)
+	_, calls := chatMembers(st, parts)
 	if calls != "" {
 		stop = "tool_calls"
 	}
 	used := fmt.Sprintf(`{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d}`, u.in, u.out, u.in+u.out)
 	if !stream {
 		return fmt.Appendf(nil, `{"id":"c1","object":"chat.completion","created":1,"model":"m","choices":[{"index":0,"message":%s,"finish_reason":%q}],"usage":%s}`,
-			st.obj("role", `"assistant"`, "content", content, "tool_calls", calls), stop, used)
+			chatAnswer(st, parts)[0], stop, used)
 	}
 	var b strings.Builder
 	chunk := func(choices, rest string) {
@@ -173,6 +184,8 @@ func chatReply(parts []part, u usage, stream bool) []byte {
 	n := 0
 	for _, p := range parts {
 		switch p.kind {
+		case thinking:
+			send(st.obj("reasoning_content", st.str(p.text)), "null")
 		case text:
 			send(st.obj("content", st.str(p.text)), "null")
 		case call:
