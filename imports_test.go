@@ -104,7 +104,7 @@ var imports = map[string][]string{
 		"digest", "fold", "internal/annotate", "internal/epoch", "internal/fault", "internal/journal", "internal/summarizer",
 		"internal/text", "model", "store", "transcript",
 	},
-	"internal/inside": {"fold", "fold/lever", "internal/finder", "ledger", "tokens", "transcript", "userwords"},
+	"internal/inside": {"fold", "fold/lever", "internal/finder", "ledger", "model", "tokens", "transcript", "userwords"},
 
 	"": {
 		"digest", "fold", "fold/lever", "internal/conv", "internal/digester", "internal/dump", "internal/epoch",

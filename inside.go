@@ -8,7 +8,9 @@ import (
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/finder"
 	"github.com/pleat-dev/pleat/internal/inside"
+	"github.com/pleat-dev/pleat/internal/meter"
 	"github.com/pleat-dev/pleat/ledger"
+	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/tokens"
@@ -54,6 +56,13 @@ func (s inner) RecordSentWhole() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.meter.Sent(s.st.WholeView())
+}
+
+func (s inner) UsedAside(ctx context.Context, m model.Model, u model.Usage) error {
+	usd, _ := m.Cost(u)
+	return s.locked(ctx, func() error {
+		return s.journal.Usage(ctx, meter.Usage{Usage: u, Model: m.ID, USD: usd}) // with no estimate to learn from
+	})
 }
 
 func (s inner) Page(ctx context.Context, room fold.PageRoom) (string, error) {

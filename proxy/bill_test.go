@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"net/http"
@@ -45,6 +46,19 @@ func TestBillOfFailures(t *testing.T) {
 			t.Errorf("%+v", all)
 		}
 	}
+}
+
+// recorded is what a session's own entries say that it cost.
+func recorded(t *testing.T, st store.Store, row BillRow) (usd float64) {
+	t.Helper()
+	key := store.SessionKey{Tenant: row.Tenant, Session: row.Session}
+	for e, err := range st.Scan(t.Context(), key, 1, store.EntryUsage) {
+		must(t, err)
+		var u struct{ USD float64 }
+		must(t, json.Unmarshal(e.Data, &u))
+		usd += u.USD
+	}
+	return usd
 }
 
 // Every request to the provider is on the bill once, to the cent and to the token: hidden
@@ -99,6 +113,12 @@ func TestBill(t *testing.T) {
 		check(h)
 		before := billed(t, h)
 		must(t, h.Close())
+		for _, row := range before.Rows { // sessions record the same, forks also what they begin with
+			fork := strings.Contains(row.Session, "-")
+			if usd := recorded(t, o.Store, row); row.Session != "" && !fork && cents(usd) != cents(row.USD) {
+				t.Errorf("session %s is billed $%v, and records $%v", row.Session, row.USD, usd)
+			}
+		}
 		again := newHandler(t, &Options{
 			Store: o.Store, Anthropic: at, OpenAI: at, Gemini: at, Window: window, Report: reports.add,
 		})

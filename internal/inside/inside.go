@@ -9,6 +9,7 @@ import (
 	"github.com/pleat-dev/pleat/fold/lever"
 	"github.com/pleat-dev/pleat/internal/finder"
 	"github.com/pleat-dev/pleat/ledger"
+	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/tokens"
 	"github.com/pleat-dev/pleat/transcript"
 	"github.com/pleat-dev/pleat/userwords"
@@ -31,6 +32,8 @@ type Session interface {
 	CurrentView() transcript.View
 	// RecordSentWhole records that the whole transcript was sent in place of the last view.
 	RecordSentWhole()
+	// UsedAside records what a provider reported for a request that had another prompt than the view.
+	UsedAside(ctx context.Context, m model.Model, u model.Usage) error
 	// SetHeadTokens sets what the system prompt and the tools take, of a session opened without them.
 	SetHeadTokens(n int)
 	// Page writes the page that would replace all messages, for a reader who has nothing else.

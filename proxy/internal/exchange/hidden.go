@@ -69,6 +69,12 @@ func (x *exchange) answerOwnCalls(ctx context.Context, got model.Reply) (again b
 		return false, fmt.Errorf("%w (after %d rounds)", errRounds, x.hidden)
 	}
 	x.hidden++
+	if again = others == 0; again { // else it is the answer's, and recorded at its end
+		err := rw.onTurn(ctx, t, func(c *conversation) error { return c.recordUsage(ctx, got) })
+		if err != nil {
+			return false, fmt.Errorf("keep hidden round: %w", err)
+		}
+	}
 	t.hidden = append(t.hidden, got.Messages...)
 	folds := func(c transcript.ToolCall) bool {
 		return c.Name == t.mode.Prefix+recall.ToolCompact || c.Name == t.mode.Prefix+recall.ToolSnip
@@ -94,7 +100,6 @@ func (x *exchange) answerOwnCalls(ctx context.Context, got model.Reply) (again b
 		return false, fmt.Errorf("answer recall: %w", err)
 	}
 	t.hidden = append(t.hidden, answers...)
-	again = others == 0
 	err = rw.onTurn(ctx, t, func(c *conversation) error {
 		if !again {
 			return nil

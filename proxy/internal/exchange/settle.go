@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/pleat-dev/pleat/internal/bill"
+	"github.com/pleat-dev/pleat/internal/inside"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/proxy/internal/lineage"
 	"github.com/pleat-dev/pleat/store"
@@ -32,6 +33,8 @@ func (x *exchange) settle(ctx context.Context, last model.Reply, complete bool) 
 	var err error
 	if x.turn != nil && x.turn.conv != nil {
 		err = x.recordAnswer(ctx, last)
+	} else {
+		err = x.recordAside(ctx, x.neighbor, last)
 	}
 	err = errors.Join(err, x.recordSummary(ctx, x.conversation(), last))
 	c := x.conversation() // perhaps a fork by now
@@ -95,6 +98,21 @@ func (x *exchange) recordAnswer(ctx context.Context, last model.Reply) error {
 		c.track.Answered(t.mark, answer.Said)
 		return c.recordUsage(ctx, last)
 	})
+}
+
+// recordAside records what a request beside a conversation used: the bill has it in the conversation's row, too.
+func (x *exchange) recordAside(ctx context.Context, c *conversation, r model.Reply) error {
+	if r.Usage.Prompt() == 0 || r.Usage.Check() != nil {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.unlock()
+	m, _ := x.rw.o.Models.Lookup(x.report.Model)
+	if err := inside.Of(c.sess).UsedAside(ctx, m, r.Usage); err != nil {
+		return err
+	}
+	c.wrote(inside.Of(c.sess).LastSeq() - 1)
+	return nil
 }
 
 // recordSummary remembers an answer without calls, which may be a summary that the client begins

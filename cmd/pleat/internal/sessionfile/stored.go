@@ -86,8 +86,12 @@ func (f *File) keep(ctx context.Context, st store.Store, s *pleat.Session) error
 			var data struct {
 				Usage *model.Usage
 				Model string
+
+				Estimated int // 0: of a request with another prompt
 			}
-			_ = json.Unmarshal(e.Data, &data) // what cannot be read says nothing
+			if json.Unmarshal(e.Data, &data) != nil || data.Estimated == 0 { // what cannot be read says nothing
+				continue
+			}
 			f.asked(data.Usage, len(f.kept))
 			if n := len(f.kept) - 1; n >= 0 && f.kept[n].Message.Role() == transcript.RoleAssistant &&
 				f.kept[n].Usage == nil {
