@@ -187,6 +187,7 @@ var imports = map[string][]string{
 		"wire/openai", "internal/localserver",
 	},
 	"cmd/pleat/internal/sessionfile": {
+		"internal/inside",
 		"", "agent", "cmd/pleat/internal/models", "cmd/pleat/internal/stores", "cmd/pleat/internal/term", "digest",
 		"fold", "fold/lever", "internal/fence", "internal/text", "ledger", "ledger/toolcall", "cmd/pleat/internal/library",
 		"model", "policy", "sessionlog", "store", "tokens", "transcript", "userwords",
