@@ -83,7 +83,12 @@ func (l *Layout) Shows(ref transcript.BlockRef) bool {
 	if l.In.covered(ref.Message) || l.In.Block(ref) != nil {
 		return false
 	}
-	return ref.Message >= l.In.Bare || l.Facts().Block(ref).Kind != transcript.KindThinking
+	return !l.bare(ref.Message, l.Facts().Block(ref))
+}
+
+// bare reports whether a block of message i is thinking that the view leaves out.
+func (l *Layout) bare(i int, bf *transcript.BlockFacts) bool {
+	return i < l.In.Bare && bf.Kind == transcript.KindThinking && !bf.Stays
 }
 
 // Parts returns the view's tokens and its number of messages, without making it.
@@ -137,7 +142,7 @@ func (l *Layout) appendShown(view []transcript.ViewMessage, i int) ([]transcript
 		bf := &f.Blocks[b]
 		ref := transcript.BlockRef{Message: i, Block: b}
 		switch fold := l.In.Block(ref); {
-		case bf.Kind == transcript.KindThinking && i < l.In.Bare:
+		case l.bare(i, bf):
 			drop(b)
 		case l.late(ref):
 			drop(b)

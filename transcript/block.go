@@ -51,6 +51,7 @@ type Thinking struct {
 	Text      Content
 	Signature string // the provider's signature or encrypted content
 	Redacted  bool   // the text is encrypted
+	Stays     bool   // the provider wants it as long as it gets the message that it is in
 	Raw       string
 }
 
@@ -59,7 +60,8 @@ type ToolCall struct {
 	ID    string
 	Name  string
 	Input Content // the arguments as JSON text, or free text for custom tools
-	// Signed says that the provider's signature stands beside the call, for the arguments as they are.
+	// Signed says that the arguments must stay as they are: the provider has signed them, or the wire has no
+	// place for others.
 	Signed bool
 	Raw    string
 }

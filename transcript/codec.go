@@ -29,6 +29,7 @@ type neutralBlock struct {
 	Name      exact          `json:"name,omitempty"` // tool; an opaque block's type
 	Error     bool           `json:"error,omitempty"`
 	Redacted  bool           `json:"redacted,omitempty"`
+	Stays     bool           `json:"stays,omitempty"`
 	Stands    bool           `json:"stands,omitempty"`
 	Signed    bool           `json:"signed,omitempty"`
 	Signature exact          `json:"signature,omitempty"`
@@ -105,7 +106,7 @@ func toNeutral(b Blocks) []neutralBlock {
 		n := neutralBlock{Kind: blk.Kind().String(), Text: exact(blk.content().String()), Raw: exact(blk.raw())}
 		switch b := blk.(type) {
 		case Thinking:
-			n.Signature, n.Redacted = exact(b.Signature), b.Redacted
+			n.Signature, n.Redacted, n.Stays = exact(b.Signature), b.Redacted, b.Stays
 		case ToolCall:
 			n.ID, n.Name, n.Signed = exact(b.ID), exact(b.Name), b.Signed
 		case ToolResult:
@@ -128,7 +129,9 @@ func fromNeutral(list []neutralBlock) (Blocks, error) {
 		case "text":
 			out = append(out, Text{Text: text, Raw: raw})
 		case "thinking":
-			out = append(out, Thinking{Text: text, Signature: string(n.Signature), Redacted: n.Redacted, Raw: raw})
+			out = append(out, Thinking{
+				Text: text, Signature: string(n.Signature), Redacted: n.Redacted, Stays: n.Stays, Raw: raw,
+			})
 		case "tool_call":
 			out = append(out, ToolCall{
 				ID: string(n.ID), Name: string(n.Name), Input: text, Signed: n.Signed, Raw: raw,

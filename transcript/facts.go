@@ -31,6 +31,7 @@ type BlockFacts struct {
 	Call   uint32 // calls and results: number of the ledger's entry, 0 if there is none
 	Kind   Kind
 	Fixed  bool // never folded: see docs/design.md, "What is never folded"
+	Stays  bool // thinking that is left out only with its message
 	Empty  bool // a result without content, so that no stub can be shorter
 	Text   bool // a call that takes text, and no JSON object
 	Typed  bool // a text that a person typed, at least in part

@@ -218,7 +218,7 @@ func TestMessageJSON(t *testing.T) {
 	bad := "not \xff UTF-8"
 	m := transcript.WireMessage(transcript.RoleAssistant, transcript.FormatAnthropic, `{"role":"assistant","x":1.0}`,
 		transcript.Text{Text: transcript.Plain(bad), Raw: `{"type":"text"}`},
-		transcript.Thinking{Text: transcript.Plain("hm"), Signature: "c2ln", Redacted: true},
+		transcript.Thinking{Text: transcript.Plain("hm"), Signature: "c2ln", Redacted: true, Stays: true},
 		transcript.Call("c1", "bash", `{"command":"ls"}`),
 		transcript.ToolResult{
 			CallID: "c1", Error: true,

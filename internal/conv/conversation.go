@@ -243,7 +243,7 @@ func (c *Conversation) describeBlock(
 		f.Fixed, f.Empty = b.Parts.Has(transcript.KindOpaque), b.Parts.Len() == 0
 	case transcript.Text:
 	case transcript.Thinking:
-		f.Fixed = true
+		f.Fixed, f.Stays = true, b.Stays
 	default:
 		f.Fixed = true
 		return f

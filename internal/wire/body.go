@@ -3,6 +3,7 @@ package wire
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/pleat-dev/pleat/internal/jsonspan"
 	"github.com/pleat-dev/pleat/transcript"
@@ -56,6 +57,8 @@ type Place struct {
 	Around *Around
 	// List tells blocks of different lists apart, such as content parts and tool calls.
 	List uint8
+	// Members, if any, are those of the message that hold the block: it is dropped by leaving them out.
+	Members []string
 	// JSON says that Content is JSON itself rather than text in a JSON string.
 	JSON  bool
 	Fixed bool // the block may not be dropped on its own
@@ -119,7 +122,7 @@ func (b *Body) edits(v transcript.View, made Made) ([]jsonspan.Edit, error) {
 		edits = b.between(edits, last, m.Source, pending)
 		pending, last = pending[:0], m.Source
 		var err error
-		if edits, err = b.Elements[m.Source].edits(edits, m.Edits); err != nil {
+		if edits, err = b.Elements[m.Source].edits(edits, m.Edits, b.Data); err != nil {
 			return nil, fmt.Errorf("message %d: %w", m.Source, err)
 		}
 	}
@@ -161,7 +164,9 @@ func (b *Body) between(edits []jsonspan.Edit, last, next int, made [][]byte) []j
 	return append(edits, jsonspan.Edit{Span: jsonspan.Span{Start: start, End: end}, With: with})
 }
 
-func (e *Element) edits(edits []jsonspan.Edit, changes []transcript.BlockEdit) ([]jsonspan.Edit, error) {
+func (e *Element) edits(
+	edits []jsonspan.Edit, changes []transcript.BlockEdit, data []byte,
+) ([]jsonspan.Edit, error) {
 	last, dropped := -1, false
 	for _, c := range changes {
 		if c.Block <= last || c.Block >= len(e.Places) {
@@ -169,6 +174,10 @@ func (e *Element) edits(edits []jsonspan.Edit, changes []transcript.BlockEdit) (
 		}
 		last = c.Block
 		p := e.Places[c.Block]
+		if c.Drop && p.Members != nil {
+			edits = append(edits, Without(data, e.Span, p.Members...)...)
+			continue
+		}
 		if c.Drop {
 			if p.Whole.IsZero() || p.Fixed {
 				return nil, fmt.Errorf("drop block %d: %w", c.Block, transcript.ErrNotEditable)
@@ -225,7 +234,7 @@ func (e *Element) drops(edits []jsonspan.Edit, changes []transcript.BlockEdit) (
 		}
 	}
 	for i, p := range e.Places {
-		if _, any := kept[p.List]; drop[i] && !any {
+		if _, any := kept[p.List]; drop[i] && !any && p.Members == nil {
 			return nil, fmt.Errorf("drop block %d, the last of its list: %w", i, transcript.ErrBadView)
 		}
 	}
@@ -240,4 +249,27 @@ func Insert(data []byte, array jsonspan.Span, elements []byte) jsonspan.Edit {
 		break
 	}
 	return jsonspan.Edit{Span: jsonspan.Span{Start: array.End - 1, End: array.End - 1}, With: with}
+}
+
+// Without are the edits that take members away from the object at a span, each with the comma behind the
+// member before it, or else with all up to the next member. At least one member must stay.
+func Without(data []byte, at jsonspan.Span, names ...string) (edits []jsonspan.Edit) {
+	object := jsonspan.Value(at.Of(data))
+	end, first := 0, 0 // of the member before; of those before all others
+	for key, v := range object.Members() {
+		goes := slices.ContainsFunc(names, func(n string) bool { return jsonspan.KeyIs(object, key, n) })
+		switch gone := (jsonspan.Span{Start: at.Start + end, End: at.Start + v.End}); {
+		case goes && end > 0:
+			edits = append(edits, jsonspan.Edit{Span: gone})
+		case goes && first == 0:
+			first = key.Start
+		case !goes && first > 0:
+			gone = jsonspan.Span{Start: at.Start + first, End: at.Start + key.Start}
+			edits, first = append(edits, jsonspan.Edit{Span: gone}), 0
+		}
+		if !goes || end > 0 {
+			end = v.End
+		}
+	}
+	return edits
 }

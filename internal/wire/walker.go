@@ -60,6 +60,10 @@ func (w *Walker) Clear() { w.Blocks, w.Places = w.Blocks[:0], w.Places[:0] }
 
 // Add adds a block to the message that is being read.
 func (w *Walker) Add(b transcript.Block, p Place) {
+	if c, ok := b.(transcript.ToolCall); ok && p.Content.IsZero() && !c.Input.IsEmpty() {
+		c.Signed = true
+		b = c
+	}
 	w.Blocks, w.Places = append(w.Blocks, b), append(w.Places, p)
 }
 

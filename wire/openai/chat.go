@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -97,13 +98,7 @@ func contentSpan(v value) jsonspan.Span {
 }
 
 func (b *builder) assistant(m object) {
-	thinking := m.Get("reasoning_content")
-	if !thinking.IsString() {
-		thinking = m.Get("reasoning")
-	}
-	if thinking.IsString() {
-		b.Add(transcript.Thinking{Text: b.Content(thinking), Raw: b.Raw(thinking)}, wire.Place{})
-	}
+	b.thinking(m)
 	b.content(m.Get("content"))
 	if refusal := m.Get("refusal"); refusal.IsString() {
 		said := transcript.Text{Text: b.Content(refusal), Raw: b.Raw(refusal)}
@@ -115,6 +110,33 @@ func (b *builder) assistant(m object) {
 	if call := m.Get("function_call"); call.Given() { // the form before tools
 		b.Add(transcript.Opaque{Type: "function_call", Raw: b.Raw(call)}, wire.Place{})
 	}
+}
+
+// chatThinking are the members that servers put thinking into, the text first.
+var chatThinking = []string{"reasoning_content", "reasoning", "reasoning_details", "thinking_blocks"}
+
+// thinking adds a message's thinking. Servers that sign it also take messages without; those that do not want
+// it back with the calls of all turns.
+func (b *builder) thinking(m object) {
+	text, details := m.Get(chatThinking[0]), m.Get(chatThinking[2])
+	if !text.IsString() {
+		text = m.Get(chatThinking[1])
+	}
+	if details.Kind != jsonspan.Array {
+		details = m.Get(chatThinking[3])
+	}
+	th := transcript.Thinking{Text: b.Content(text), Raw: b.Raw(text)}
+	for _, d := range b.List(details) {
+		th.Signature = cmp.Or(th.Signature, b.Text(d.Get("signature")), b.Text(d.Get("data")))
+	}
+	switch th.Stays = th.Signature == ""; {
+	case text.IsString():
+	case th.Stays:
+		return
+	default:
+		th.Redacted, th.Raw = true, b.Raw(details)
+	}
+	b.Add(th, wire.Place{Members: chatThinking})
 }
 
 // inside returns what a call holds: name and arguments, or name and input.
@@ -141,5 +163,6 @@ func (b *builder) toolCall(c object) {
 	}
 	b.Add(transcript.ToolCall{
 		ID: b.Text(c.Get("id")), Name: b.Text(name), Input: b.Content(input), Raw: b.Raw(c.Value),
+		Signed: c.Get("extra_content").Given(), // Gemini's signature
 	}, place)
 }

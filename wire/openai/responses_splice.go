@@ -100,34 +100,10 @@ func (r *ResponsesRequest) prepare(v transcript.View) (_ transcript.View, more [
 			}
 		}
 		if lost[m.Source] && note.id != "" && canLoseID(note.typ) {
-			more = append(more, r.withoutID(m.Source)...)
+			more = append(more, wire.Without(r.body.Data, r.body.Elements[m.Source].Span, "id")...)
 		}
 	}
 	return v, more
-}
-
-// withoutID are the edits that take an item's id away, with the comma behind the member before it, or else
-// with all up to the next member.
-func (r *ResponsesRequest) withoutID(i int) (edits []jsonspan.Edit) {
-	at := r.body.Elements[i].Span
-	item := jsonspan.Value(at.Of(r.body.Data))
-	end, first := 0, 0 // of the member before; of an id before all others
-	for key, v := range item.Members() {
-		isID := jsonspan.KeyIs(item, key, "id")
-		switch gone := (jsonspan.Span{Start: at.Start + end, End: at.Start + v.End}); {
-		case isID && end > 0:
-			edits = append(edits, jsonspan.Edit{Span: gone})
-		case isID && first == 0:
-			first = key.Start
-		case !isID && first > 0:
-			gone = jsonspan.Span{Start: at.Start + first, End: at.Start + key.Start}
-			edits, first = append(edits, jsonspan.Edit{Span: gone}), 0
-		}
-		if !isID || end > 0 {
-			end = v.End
-		}
-	}
-	return edits
 }
 
 // orphaned says which of the model's items followed a reasoning item that the view leaves out: one of the

@@ -112,6 +112,38 @@ func TestSpliceForms(t *testing.T) {
 	}
 }
 
+// Thinking of the Chat wire is left out with all members that hold it, if it is signed; else it stays as long as
+// its message. Calls whose arguments have no place for text stay as they are.
+func TestChatThinking(t *testing.T) {
+	const said, call = `"content":"x"`, `"tool_calls":[{"id":"a","function":{"name":"f","arguments":{"n":1}}}]`
+	for _, tt := range []struct {
+		members, without string
+		stays            bool
+	}{
+		{`"reasoning_content":"hm",` + said, said, true},
+		{said + `, "reasoning":"hm","reasoning_content":"hm"`, said, true},
+		{`"reasoning":"hm","reasoning_details":[{"type":"reasoning.text","text":"hm"}],` + said, said, true},
+		{`"reasoning":null,"reasoning_details":[{"type":"reasoning.encrypted","data":"s"}],` + said, said, false},
+		{said + `,"thinking_blocks":[{"type":"thinking","thinking":"hm","signature":"s"}],` + call, said + "," + call, false},
+	} {
+		r, err := DecodeChat([]byte(msgs(user, `{"role":"assistant",`+tt.members+`}`)))
+		must(t, err)
+		th, thinks := r.Messages[1].Blocks().At(0).(transcript.Thinking)
+		if !thinks || th.Stays != tt.stays || th.Raw == "" {
+			t.Errorf("%s is %#v", tt.members, r.Messages[1].Blocks().At(0))
+		}
+		out, err := r.Splice(edit(2, 1, 0, ""))
+		if want := msgs(user, `{"role":"assistant",`+tt.without+`}`); err != nil || string(out) != want {
+			t.Errorf("%v: %s, want %s", err, out, want)
+		}
+		for _, b := range r.Messages[1].Blocks().List() {
+			if c, ok := b.(transcript.ToolCall); ok && !c.Signed {
+				t.Errorf("%s: the call could be edited", tt.members)
+			}
+		}
+	}
+}
+
 // A made result of several kinds, in the place of what was there.
 func TestSpliceMadeRound(t *testing.T) {
 	r, err := DecodeChat([]byte("{\"messages\": [\n  " + user + ",\n  " + user + "\n]}"))

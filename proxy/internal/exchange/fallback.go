@@ -112,24 +112,24 @@ func (x *exchange) failed(err error) *http.Response {
 	}
 	x.rw.o.Logger.Error("a request could not be rewritten", fault.Log(err)...)
 	x.turn = nil
-	if x.rw.o.ObserveOnly {
+	if x.rw.o.ObserveOnly || isNoView(err) { // the provider says what is wrong, in words that the client knows
 		return nil
 	}
 	if errors.As(err, new(*fault.Options)) { // noticed at once, and not when a conversation no longer fits
 		return x.cannotFold(err, "")
 	}
-	var t *turn
-	fits := false
-	if errors.Is(err, transcript.ErrIllegal) { // the view in force may be the one that is not legal
-		fits = x.rw.fitsWhole(x.req)
-	} else {
-		t, fits = x.rw.fromMemory(x.ctx, x.req)
-	}
+	t, fits := x.rw.fromMemory(x.ctx, x.req)
 	if !fits {
 		return x.cannotFold(err, "pleat cannot fold this request, which does not fit as it is: ")
 	}
 	x.turn = t // if nil, nothing is folded and the request fits, so it goes out unchanged
 	return nil
+}
+
+// isNoView reports whether an error says that no view of the session can be sent, which stays so.
+func isNoView(err error) bool {
+	return errors.Is(err, transcript.ErrIllegal) || errors.Is(err, transcript.ErrBadView) ||
+		errors.Is(err, transcript.ErrNotEditable) || errors.Is(err, transcript.ErrNoSuchBlock)
 }
 
 // cannotFold answers a request that could not be folded.
@@ -173,7 +173,7 @@ func reason(err error) (why string, passes bool) {
 	switch {
 	case errors.As(err, &wrong):
 		return fmt.Sprintf("pleat is not set up right: %v", wrong), false
-	case errors.Is(err, transcript.ErrIllegal), errors.Is(err, transcript.ErrBadView):
+	case isNoView(err):
 		return "no legal view was found", false
 	case errors.Is(err, store.ErrConflict):
 		return "too many writers", true
@@ -187,7 +187,7 @@ func reason(err error) (why string, passes bool) {
 	case errors.As(err, new(*fault.Hook)):
 		return "a hook of this program failed; its log says why", true
 	}
-	return "the store is not available; try again later", true
+	return "the store, or something else that the log names, failed; try again later", true
 }
 
 // fromMemory makes a request from what is in memory alone, for when the store fails.

@@ -65,7 +65,7 @@ var Chat = &Protocol{
 	Wire:   relay.Chat,
 	Format: transcript.FormatChat, route: endsIn("/chat/completions"), Array: "messages",
 	decode: decoding(openai.DecodeChatAfter, func(r *openai.ChatRequest) Request {
-		return Request{Model: r.Model, Tools: r.Tools, Messages: r.Messages}
+		return Request{Model: r.Model, Silent: true, Tools: r.Tools, Messages: r.Messages}
 	}),
 	Codec: openai.DecodeChatMessage, Hash: openai.ChatMessageHash, Check: openai.ChatChecker,
 	Reply: openai.DecodeChatReply, Record: func() Recorder { return openai.NewChatRecorder(nil, 0) },
@@ -89,7 +89,7 @@ var Responses = &Protocol{
 	Format: transcript.FormatResponses, route: endsIn("/responses"), Array: "input",
 	decode: decoding(openai.DecodeResponsesAfter, func(r *openai.ResponsesRequest) Request {
 		return Request{
-			Model: r.Model, Partial: r.Partial(), System: textOf(r.System),
+			Model: r.Model, Silent: true, Partial: r.Partial(), System: textOf(r.System),
 			Tools: r.Tools, InInput: r.InputTools(), Messages: r.Messages,
 		}
 	}),
