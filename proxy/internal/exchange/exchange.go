@@ -155,7 +155,7 @@ func (x *exchange) read(at protocol.Address) (*http.Response, error) {
 	case err != nil:
 		return x.notRead(why)
 	}
-	x.req.Model = cmp.Or(at.Model, x.req.Model)
+	x.req.Model = cmp.Or(x.req.Model, at.Model)
 	x.report.Model, x.report.Messages = x.req.Model, len(x.req.Messages)
 	if x.req.Partial || len(x.req.Messages) == 0 {
 		return x.notRead("the provider holds their conversation")

@@ -108,7 +108,7 @@ func byPath(path string) provider {
 	_, isGemini := protocol.RouteGemini(path)
 	path += "/"
 	switch {
-	case isGemini:
+	case isGemini || strings.Contains(path, "/publishers/anthropic/"): // Google's cloud
 		return byGemini
 	case ofMessages.MatchString(path):
 		return byAnthropic

@@ -35,7 +35,7 @@ var Protocols = []*Protocol{Messages, Chat, Responses, Gemini}
 
 // Address is what the path of a request says.
 type Address struct {
-	Model  string // empty if the body says it
+	Model  string // for a body that does not name it
 	Counts bool   // the request only counts tokens
 }
 
@@ -83,9 +83,9 @@ type Request struct {
 }
 
 // Route returns the wire of a request by its path, and what else the path says. Nil: none,
-// the request is passed on unchanged.
+// the request is passed on unchanged. Amazon's signatures are for the body as it is.
 func Route(r *http.Request) (*Protocol, Address) {
-	if r.Method != http.MethodPost {
+	if r.Method != http.MethodPost || strings.HasPrefix(r.Header.Get("Authorization"), "AWS4-") {
 		return nil, Address{}
 	}
 	path := strings.TrimSuffix(r.URL.Path, "/")

@@ -3,6 +3,7 @@ package protocol
 import (
 	"bytes"
 	"fmt"
+	"net/http"
 	"reflect"
 	"strings"
 	"testing"
@@ -98,6 +99,32 @@ func TestResultHasTheIDOfItsCall(t *testing.T) {
 			if got := msgs[0].Blocks().At(0).(transcript.ToolResult).CallID; got != id {
 				t.Errorf("%s: %q for %q", on.Format, got, id)
 			}
+		}
+	}
+}
+
+// Gateways have wires at paths of their own, some with the model in it. What is signed as it is passes.
+func TestRoute(t *testing.T) {
+	const cloud = "/v1/projects/p/locations/l/publishers/anthropic/models/"
+	for _, tt := range []struct {
+		path, auth string
+		want       *Protocol
+		at         Address
+	}{
+		{"/api/v1/chat/completions/", "", Chat, Address{}},
+		{"/openai/deployments/gpt-5.4/chat/completions", "", Chat, Address{Model: "gpt-5.4"}},
+		{"/anthropic/v1/messages", "Bearer key", Messages, Address{}},
+		{"/anthropic/v1/messages", "AWS4-HMAC-SHA256 Credential=x", nil, Address{}},
+		{cloud + "claude-sonnet-4-5@20250929:rawPredict", "", Messages, Address{Model: "claude-sonnet-4-5@20250929"}},
+		{cloud + "count-tokens:rawPredict", "", Messages, Address{Model: "count-tokens", Counts: true}},
+		{cloud + "claude-sonnet-4-5@20250929:predict", "", nil, Address{}},
+		{"/model/anthropic.claude-sonnet-4-5-v1:0/invoke", "", nil, Address{}},
+		{"/api/chat", "", nil, Address{}},
+	} {
+		r := must(http.NewRequest(http.MethodPost, "http://localhost"+tt.path, nil))
+		r.Header.Set("Authorization", tt.auth)
+		if got, at := Route(r); got != tt.want || got != nil && at != tt.at {
+			t.Errorf("%s, %s: %v", tt.path, tt.auth, at)
 		}
 	}
 }

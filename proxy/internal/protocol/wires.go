@@ -52,8 +52,12 @@ var Messages = &Protocol{
 }
 
 // routeMessages knows /v1/messages, and the same of any other version that an upstream's
-// address names. Messages of anything else, such as a thread, are not meant.
+// address names. Messages of anything else, such as a thread, are not meant. Google Cloud has the model in the path.
 func routeMessages(path string) (Address, bool) {
+	if _, name, ok := strings.Cut(path, "/publishers/anthropic/models/"); ok {
+		name, method, _ := strings.Cut(name, ":")
+		return Address{Model: name, Counts: name == "count-tokens"}, method == "rawPredict" || method == "streamRawPredict"
+	}
 	before, counts := strings.CutSuffix(path, "/count_tokens")
 	base, ok := strings.CutSuffix(before, "/messages")
 	return Address{Counts: counts}, ok && (counts || versionEnd.MatchString(base))
@@ -63,13 +67,20 @@ var versionEnd = regexp.MustCompile(`/v[0-9][^/]*$`)
 
 var Chat = &Protocol{
 	Wire:   relay.Chat,
-	Format: transcript.FormatChat, route: endsIn("/chat/completions"), Array: "messages",
+	Format: transcript.FormatChat, route: routeChat, Array: "messages",
 	decode: decoding(openai.DecodeChatAfter, func(r *openai.ChatRequest) Request {
 		return Request{Model: r.Model, Silent: true, Tools: r.Tools, Messages: r.Messages}
 	}),
 	Codec: openai.DecodeChatMessage, Hash: openai.ChatMessageHash, Check: openai.ChatChecker,
 	Reply: openai.DecodeChatReply, Record: func() Recorder { return openai.NewChatRecorder(nil, 0) },
 	results: eachResult(openai.EncodeChatMessage),
+}
+
+// routeChat knows /v1/chat/completions. Azure may have the model in the path, by the name of its deployment.
+func routeChat(path string) (Address, bool) {
+	before, ok := strings.CutSuffix(path, "/chat/completions")
+	_, name, _ := strings.Cut(before, "/deployments/")
+	return Address{Model: name}, ok
 }
 
 // eachResult writes one message for each result, as the OpenAI wires have it.
