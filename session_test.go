@@ -139,7 +139,7 @@ func (ownPages) Page(context.Context, fold.PageRequest) (fold.WrittenPage, error
 	return fold.WrittenPage{Text: "What a program's own writer says.", Parts: fold.Parts{Digest: 8}, By: "code"}, nil
 }
 
-func (ownPages) Restored(context.Context, fold.PageRequest) (string, error) { return "", nil }
+func (ownPages) Restored(context.Context, fold.PageRequest) (said, rest string, err error) { return }
 
 func TestOwnPages(t *testing.T) {
 	s := busy(t, 20, &pleat.Options{Pages: ownPages{}, Budget: fold.Budget{Window: 20_000}})

@@ -54,6 +54,7 @@ const (
 	FoundQuote     FindingKind = "quote"     // a quotation that is cut, or not word for word: it says so, or its quotes go
 	FoundForged    FindingKind = "forged"    // lines that look like pleat's own: struck
 	FoundCarried   FindingKind = "carried"   // a fact of the earlier digest that was dropped: put back
+	FoundUnread    FindingKind = "unread"    // turns that it stands for and the model has not read: what people typed stands beside it
 )
 
 // Finding is one thing that the gate found.
@@ -76,12 +77,19 @@ func (r *Origin) Unwritten() string {
 	if r.By != "model" {
 		return fmt.Sprintf("%s did not write the digest of messages %d–%d, code did: %s", who, r.Start+1, r.End, r.Why)
 	}
+	var wrong []string
 	for _, f := range r.Findings {
-		if f.Kind == FoundTruncated {
-			return fmt.Sprintf("%s did not finish the digest of messages %d–%d: %s", who, r.Start+1, r.End, f.What)
+		switch f.Kind {
+		case FoundTruncated:
+			wrong = append(wrong, fmt.Sprintf("did not finish the digest of messages %d–%d: %s", r.Start+1, r.End, f.What))
+		case FoundUnread:
+			wrong = append(wrong, fmt.Sprintf("wrote the digest of messages %d–%d without %s", r.Start+1, r.End, f.What))
 		}
 	}
-	return ""
+	if len(wrong) == 0 {
+		return ""
+	}
+	return who + " " + strings.Join(wrong, "; ")
 }
 
 // String is the report in one line.

@@ -24,11 +24,14 @@ type Fold struct {
 	// Stub stands in for what was folded: a block's new content, or the text of a user
 	// message that pleat inserts. Empty: nothing stands for the stretch.
 	Stub string `json:"stub"`
+	// Own is how many bytes of the stub are a summary in the form of its design: what code puts beside it, anew for
+	// each, is for the agent and not for the next summarizer. 0: all of them.
+	Own int `json:"own,omitempty"`
 	// Ack is an assistant message after the stub, where a policy wants the pair, or a system message
 	// that stands behind the stub would come before the user's.
 	Ack string `json:"ack,omitempty"`
-	// Then is a user message after the acknowledgement, where the conversation would end
-	// on it: providers refuse that.
+	// Then is a user message after the acknowledgement, where the conversation would end on it, or an answer
+	// would follow it: providers refuse the one, and of the other what begins with a call or lacks its thinking.
 	Then string `json:"then,omitempty"`
 	// Stands are the messages of the stretch that the view still shows: up to a provider's memory of
 	// what came before they stand before the stub, the others behind it.

@@ -35,7 +35,7 @@ func (m made) lendAll(s Set) Set {
 func (m made) intact(lever string, f *Fold) error {
 	was, ok := m[f]
 	if !ok || f.ID == was.ID && f.ref() == was.ref() && f.End == was.End && f.Handle == was.Handle &&
-		f.Hash == was.Hash && f.Lever == was.Lever && f.Stub == was.Stub && f.Ack == was.Ack && f.Then == was.Then &&
+		f.Hash == was.Hash && f.Lever == was.Lever && f.Stub == was.Stub && f.Own == was.Own && f.Ack == was.Ack && f.Then == was.Then &&
 		f.File == was.File && f.Parts == was.Parts && slices.Equal(f.Stands, was.Stands) &&
 		f.Before == was.Before && f.After == was.After && f.Bytes == was.Bytes && f.Lines == was.Lines {
 		return nil

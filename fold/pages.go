@@ -14,8 +14,9 @@ import (
 // their options give another: this package does not know how a page is written.
 type Writer interface {
 	Page(ctx context.Context, r PageRequest) (WrittenPage, error)
-	// Restored writes what follows a model's summary: files, and the state of tasks.
-	Restored(ctx context.Context, r PageRequest) (string, error)
+	// Restored writes what follows a summary: what was typed, if the summary may not tell it, and for the rest the
+	// task list, what calls did to the world, the agent's state, and files.
+	Restored(ctx context.Context, r PageRequest) (said, rest string, err error)
 }
 
 // PageRequest asks for the page that replaces a stretch.
@@ -30,6 +31,7 @@ type PageRequest struct {
 	Room       PageRoom
 	Restore    Restore  // what comes back on it; zero: nothing
 	Thrash     []string // files that the agent keeps reading again: they come back first
+	Said       bool     // for Restored: the summary may not tell what people typed in the stretch
 	// Owes reports whether a result behind the stretch was folded as being [OnPage]; nil: none was.
 	Owes func(ref transcript.BlockRef) bool
 }
@@ -182,14 +184,14 @@ func (p Pages) Beside(a Allotment, r PageRoom, start, end int) PageRoom {
 }
 
 // Fold replaces messages start ≤ i < end by a page, if that makes the view smaller, and returns
-// the fold, else nil. Beside a summary, fewer files come back where all of them would take more
-// than they replace; a page in a summary's place becomes shorter.
+// the fold, else nil. Beside a summary, fewer files and less else come back where all of it would take more
+// than it replaces; a page in a summary's place becomes shorter.
 func (p Pages) Fold(ctx context.Context, start, end int, l Lever, reason string, style PageStyle) (*Fold, error) {
 	const leastFiles = 500 // tokens
 	d := p.d
 	if style.Notes > 0 {
 		var since int
-		if style.notes, since = p.notes(); d.Count(style.notes) < style.Notes {
+		if style.notes, since = p.notes(end, style.Notes); style.notes == "" {
 			return nil, nil
 		}
 		start = max(start, since)
@@ -213,9 +215,13 @@ func (p Pages) Fold(ctx context.Context, start, end int, l Lever, reason string,
 			if style.Room.Files /= 2; style.Room.Files < leastFiles {
 				style.Room.Files = 0
 			}
+		case style.Room.Total == 0:
+			return nil, nil
 		default:
-			style.Room.Total = min(style.Room.Total, d.TokensIn(start, end)) / 2
-			if n := p.Told(end); style.Room.Total < leastPage || n != nil && n.End == end {
+			if style.Room.Total = min(style.Room.Total, d.TokensIn(start, end)) / 2; style.Room.Total < leastPage {
+				style.Room.Total = 0
+			}
+			if style.Room.Total == 0 && p.summary(end, style) == nil {
 				return nil, nil
 			}
 		}
@@ -228,18 +234,24 @@ func (p Pages) fold(ctx context.Context, start, end int, l Lever, reason string,
 	if err != nil {
 		return nil, err
 	}
-	pg, err := p.write(ctx, f, style)
+	pg, said, rest, err := p.write(ctx, f, style)
 	if err != nil {
 		return nil, err
 	}
 	f.Stub, f.Parts, f.By = pg.Text, pg.Parts, pg.By
 	if style.Stub != "" {
 		f.Stub = Expand(style.Stub, "{n}", strconv.Itoa(f.End-f.Start), "{summary}", pg.Text, "{handle}", f.Handle)
-		f.Parts.Digest += d.Count(f.Stub) - d.Count(pg.Text)
 	}
+	if said != "" {
+		f.Stub = text.JoinSections(f.Stub, said)
+	}
+	if rest != "" {
+		f.Own, f.Stub = len(f.Stub), text.JoinSections(f.Stub, rest)
+	}
+	f.Parts.Digest += d.Count(f.Stub) - d.Count(pg.Text)
 	if style.Ack != "" && !d.behindSystem(start) && (end == d.len() || !d.facts.System(end)) {
 		f.Ack = style.Ack
-		if end == d.len() {
+		if next := d.lay.In.past(f.End); next == d.len() || d.facts[next].Role == transcript.RoleAssistant {
 			f.Then = goOn
 		}
 		f.Parts.Digest += d.Count(f.Ack) + d.Count(f.Then)
@@ -251,7 +263,7 @@ func (p Pages) fold(ctx context.Context, start, end int, l Lever, reason string,
 	return f, nil
 }
 
-// goOn follows an acknowledgement that the conversation would end on.
+// goOn follows an acknowledgement where nobody but the assistant would speak next.
 const goOn = "Continue."
 
 // Fill writes the newest page once more, with what the view has left beside it.
@@ -282,7 +294,19 @@ func (p Pages) Fill(ctx context.Context) error {
 	return nil
 }
 
-func (p Pages) write(ctx context.Context, f *Fold, style PageStyle) (WrittenPage, error) {
+// summary is the text that stands for a stretch as it came, by a model or by the agent's notes; nil: there is none.
+func (p Pages) summary(end int, style PageStyle) *Narrative {
+	if style.notes != "" {
+		return &Narrative{Text: style.notes, Partial: true}
+	}
+	if n := p.Told(end); style.AsIs && n != nil && n.End == end {
+		return n
+	}
+	return nil
+}
+
+// write writes the page of a fold, and what follows it if it is a summary.
+func (p Pages) write(ctx context.Context, f *Fold, style PageStyle) (pg WrittenPage, said, rest string, err error) {
 	d := p.d
 	r := PageRequest{
 		Start: f.Start, End: f.End, Pins: d.o.Pins, Notes: d.o.Notes, Focus: d.Focus, Recall: d.o.Recall,
@@ -292,25 +316,23 @@ func (p Pages) write(ctx context.Context, f *Fold, style PageStyle) (WrittenPage
 			return f != nil && f.Reason == OnPage
 		},
 	}
-	summary, by := style.notes, "notes"
-	if n := p.Told(f.End); summary != "" {
-		r.Notes = nil
-	} else if style.AsIs && n != nil && n.End == f.End {
-		summary, by = n.Text, "model"
-	}
-	if summary != "" {
-		restored, err := d.o.Pages.Restored(ctx, r)
-		whole := text.JoinSections(summary, restored)
-		return WrittenPage{whole, Parts{Digest: d.Count(whole)}, by}, err
+	if n := p.summary(f.End, style); n != nil {
+		by := "model"
+		if style.notes != "" {
+			r.Notes, by = nil, "notes"
+		}
+		r.Said = n.Partial
+		said, rest, err = d.o.Pages.Restored(ctx, r)
+		return WrittenPage{n.Text, Parts{Digest: d.Count(n.Text)}, by}, said, rest, err
 	}
 	r.Narrative = p.narrative(f, style)
-	pg, err := d.o.Pages.Page(ctx, r)
+	pg, err = d.o.Pages.Page(ctx, r)
 	if style.Words > 0 {
 		if short := firstWords(pg.Text, style.Words); short != pg.Text {
 			pg = WrittenPage{short, Parts{Digest: d.Count(short)}, pg.By}
 		}
 	}
-	return pg, err
+	return pg, "", "", err
 }
 
 // firstWords cuts a page after its first n words. A heading with nothing under it goes too: half of
@@ -357,17 +379,26 @@ func (p Pages) Told(end int) *Narrative {
 	return nil
 }
 
-// notes returns what the agent has noted since the last summary, and where that ends.
-func (p Pages) notes() (txt string, since int) {
+// notes returns what the agent has noted since the last summary, and where that ends; no text if less than so many
+// tokens of it were noted after what people asked last before end: of that it says nothing.
+func (p Pages) notes(end, least int) (txt string, since int) {
 	for f := range p.d.Folds().In(0, p.d.len()) {
 		if f.Digest {
 			since = max(since, f.End)
 		}
 	}
+	asked, newer := p.d.lastTyped(end), 0
 	for _, n := range p.d.o.Notes {
-		if n.At >= since {
-			txt += n.Key + ": " + n.Text + "\n"
+		if n.At < since {
+			continue
 		}
+		line := n.Key + ": " + n.Text + "\n"
+		if txt += line; n.At > asked {
+			newer += p.d.Count(line)
+		}
+	}
+	if newer < least {
+		return "", since
 	}
 	return txt, since
 }
@@ -419,6 +450,10 @@ func (p Pages) Ask(a Allotment, start, end, shown int, ask Ask) bool {
 		room = min(a.digest(room), most)
 		spare = max(min(a.beyond(room), most-room), 0)
 	}
-	d.pages.need = &Need{start, end, room, spare, d.Focus, ask, d.lay.In.clone()}
+	in := d.lay.In.clone()
+	if ask.AsIs {
+		in = d.lay.In.own()
+	}
+	d.pages.need = &Need{start, end, room, spare, d.Focus, ask, in}
 	return true
 }

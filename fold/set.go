@@ -136,6 +136,19 @@ func (s *Set) clone() Set {
 	return Set{spans: slices.Clone(s.spans), blocks: slices.Clone(s.blocks), Bare: s.Bare}
 }
 
+// own returns the set with summaries in the form of their designs, without what code put beside them.
+func (s *Set) own() Set {
+	c := s.clone()
+	for i, f := range c.spans {
+		if f.Own > 0 {
+			own := *f
+			own.Stub = f.Stub[:f.Own]
+			c.spans[i] = &own
+		}
+	}
+	return c
+}
+
 func (s *Set) has(f *Fold) bool {
 	if f.Whole() {
 		return slices.Contains(s.spans, f)

@@ -34,6 +34,7 @@ type Narrative struct {
 	Text       string
 	Tokens     int  // of Text
 	Old        bool // an epoch has opened since it was written
+	Partial    bool // the model has not read all that it stands for
 }
 
 // Section returns the digest as a section of a page.

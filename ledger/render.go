@@ -54,6 +54,8 @@ type RenderOptions struct {
 	// Answer returns what a call that [Publishes] got back; nil: answers are not shown.
 	Answer func(e *Entry) string
 	Brief  bool // no line for each change and no full paths: the page has them elsewhere
+	// Effects: only what may have changed something; empty if nothing may have.
+	Effects bool
 	// Facts, those of the conversation, end lines of calls with handles, which lead to what the call
 	// did or showed; nil: only the entries' own. What fits is decided without them.
 	Facts transcript.Facts
@@ -66,6 +68,9 @@ const filesDetail = 3
 // takes common directories together.
 const briefDetail = 4
 
+// effectsDetail is that which only counts calls that look at something.
+const effectsDetail = 5
+
 // Render writes the record of the calls for a model to read. Everything that may have
 // changed something and every failure has its line as long as there is room; queries find
 // the rest. Every changed file is named, even if nothing else fits; only if the names alone
@@ -73,7 +78,9 @@ const briefDetail = 4
 //
 // The text is a pure function of the ledger and the options. It is empty if there is no
 // call.
-func (l *Ledger) Render(o RenderOptions) string { return l.Record(o.UpTo, o.Brief).Render(o) }
+func (l *Ledger) Render(o RenderOptions) string {
+	return l.Record(o.UpTo, o.Brief || o.Effects).Render(o)
+}
 
 // Render is [Ledger.Render] for what the record was prepared for.
 func (r *Record) Render(o RenderOptions) string {
@@ -84,11 +91,15 @@ func (r *Record) Render(o RenderOptions) string {
 		o.Count = func(s string) int { return (len(s) + 3) / 4 }
 	}
 	w := *r
-	w.answer = o.Answer
+	w.answer, w.effects = o.Answer, o.Effects
 	w.limit = 16 * o.Budget // bytes: no text of that length can fit
 	fits := func(s string) bool { return len(s) <= w.limit && o.Count(s) <= o.Budget }
 	details := ledgerDetails
 	switch {
+	case o.Effects && len(r.groups)+len(r.changed) == 0:
+		return ""
+	case o.Effects:
+		details = details[effectsDetail:]
 	case o.Brief:
 		details = details[briefDetail:]
 	case w.older > 0:
@@ -223,7 +234,7 @@ func (w *Record) commands(b *strings.Builder, d ledgerDetail) int {
 			break // it does not fit
 		}
 	}
-	if d.reads == readsCounted {
+	if d.reads == readsCounted && !w.effects {
 		return w.older + len(w.entries) - len(shown)
 	}
 	return w.older + w.lines - len(shown)

@@ -28,6 +28,7 @@ type Record struct {
 	answer  func(e *Entry) string
 	facts   transcript.Facts
 	brief   bool
+	effects bool // only what may have changed something
 	limit   int
 	folders int // most folders of changed files that are not named
 	looked  int // most files to name that were only looked at

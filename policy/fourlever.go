@@ -35,7 +35,7 @@ func fourLever() fold.Policy {
 	}}
 	p.EveryTurn = fold.Steps{mask}
 	p.AtRed = fold.Steps{mask, lever.Summarize{
-		Whole: true, Tokens: 2_000, Stub: "[Compressed]\n\n{summary}", Ask: continuity,
+		Whole: true, Tokens: 2_000, Stub: "[Compressed]\n\n{summary}", Restore: fold.Restore{State: true}, Ask: continuity,
 	}}
 	return p
 }

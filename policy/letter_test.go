@@ -102,11 +102,41 @@ func TestCompactKeepsItsRound(t *testing.T) {
 	}
 }
 
-// A summary that is too long to ask for is asked for without the oldest turns. An earlier
-// summary stays.
+// What a summary may leave out stands beside it, by code, under every policy: notes, the task list and what was done to
+// the world. The next summarizer does not read it, because it will stand there anew.
+func TestBesideSummary(t *testing.T) {
+	for _, name := range []string{"book", "threshold", "three-layer", "four-lever", "four-layer"} {
+		m := pleattest.Always("<summary>SUM of file0.go, file1.go, file2.go: talked about notifying the user.</summary>")
+		s := open(t, store.NewMemory(), &pleat.Options{Policy: named(t, name), Digest: digest.Options{Generator: m}})
+		add(t, s, transcript.User("Go."),
+			transcript.Assistant(
+				transcript.Call("m", "send_email", `{"to":"ops@example.com","subject":"Deploy at 9"}`),
+				transcript.Call("t", "todo_write", `{"todos":[{"content":"port the parser","status":"in_progress"}]}`)),
+			transcript.Results(transcript.Result("m", "sent"), transcript.Result("t", "1 task")))
+		must(t, s.Note(t.Context(), "port", "the service listens on 8081"))
+		for k := range 2 {
+			work(t, s, 20*k, 20, 2_000)
+			compact(t, s)
+			got := allText(view(t, s))
+			for _, want := range []string{"SUM of", "ops@example.com", "port the parser", "listens on 8081"} {
+				if n := strings.Count(got, want); n != 1 {
+					t.Errorf("%s, %d: the view has %q %d times:\n%.900s", name, k, want, n, got)
+				}
+			}
+		}
+		reqs := m.Requests()
+		read := reqs[len(reqs)-1].Messages[0].Text()
+		if !strings.Contains(read, "SUM of") || strings.Contains(read, "What was done") || strings.Contains(read, "8081") {
+			t.Errorf("%s: the next summarizer reads\n%.600s", name, read)
+		}
+	}
+}
+
+// A summary that is too long to ask for is asked for without the oldest turns: a warning says so, and what people
+// typed stands beside it and is read with it the next time. An earlier summary stays.
 func TestSummaryTooLong(t *testing.T) {
 	var asked []int
-	var read string
+	var read, warnings string
 	m := model.GeneratorFunc(func(_ context.Context, req *model.Request, _ func(model.Delta)) (model.Reply, error) {
 		read = req.Messages[0].Text()
 		n := len(read) / 4
@@ -118,16 +148,22 @@ func TestSummaryTooLong(t *testing.T) {
 	p := named(t, "four-layer")
 	p.EveryTurn = nil
 	p.AtRed = fold.Change(p.AtRed, func(s *lever.Summarize) { s.Restore = fold.Restore{} })
-	s := open(t, store.NewMemory(), &pleat.Options{Policy: p, Digest: digest.Options{Generator: m}})
-	add(t, s, transcript.User("Go."))
+	s := open(t, store.NewMemory(), &pleat.Options{
+		Policy: p, Digest: digest.Options{Generator: m},
+		Observe: func(_ context.Context, _ store.SessionKey, e pleat.Event) { warnings += e.Warning },
+	})
+	add(t, s, transcript.User("Go. Never touch legacy/."))
 	work(t, s, 0, 12, 8_000)
 	compact(t, s)
-	if got := view(t, s)[0].Text(); len(asked) < 2 || !strings.HasPrefix(got, "[Compacted]\n\nThe newest part: file11.go.") {
-		t.Errorf("asked with %d tokens; the view begins\n%.300s", asked, got)
+	got := view(t, s)[0].Text()
+	if len(asked) < 2 || !strings.HasPrefix(got, "[Compacted]\n\nThe newest part: file11.go.") ||
+		!strings.Contains(got, "message 1: Go. Never touch legacy/.") || !strings.Contains(warnings, "of 13 groups of turns") {
+		t.Errorf("asked with %d tokens; warnings %q; the view begins\n%.300s", asked, warnings, got)
 	}
 	work(t, s, 12, 12, 8_000)
 	compact(t, s)
-	if !strings.Contains(read, "left out") || !strings.Contains(read, "The newest part: file11.go.") {
+	if !strings.Contains(read, "left out") || !strings.Contains(read, "The newest part: file11.go.") ||
+		!strings.Contains(read, "Never touch legacy/.") {
 		t.Errorf("the second time it reads %d characters:\n%.300s", len(read), read)
 	}
 }
@@ -335,8 +371,9 @@ func TestRefusedWithoutNumbers(t *testing.T) {
 	}
 }
 
-// Under four-layer 500 tokens of notes since the last summary take the place of the next one. The first
-// message, that summary and the newest turns stay, and the notes stand there once.
+// Under four-layer 500 tokens of notes since the last summary, and since the user last asked for something, take
+// the place of the next one. The first message, that summary, what was typed since and the newest turns stay, and the
+// notes stand there once.
 func TestNotesInPlaceOfSummary(t *testing.T) {
 	m := pleattest.Always("<summary>A summary of file0.go.</summary>")
 	s := open(t, store.NewMemory(),
@@ -345,12 +382,24 @@ func TestNotesInPlaceOfSummary(t *testing.T) {
 	for i, tt := range []struct {
 		words, asked int
 		by           string
-	}{{60, 0, "notes"}, {1, 1, "model"}, {60, 1, "notes"}, {60, 1, "notes"}, {0, 2, "model"}} {
+		more         string // what the user asks for after the note
+	}{
+		{60, 0, "notes", ""},
+		{1, 1, "model", ""},
+		{60, 1, "notes", ""},
+		{60, 1, "notes", ""},
+		{0, 2, "model", ""},
+		{60, 3, "model", "And draw a map."},
+	} {
 		pleattest.Talk(t, s, 10*i, 4)
+		add(t, s, transcript.User(fmt.Sprintf("Now task %d.", i)))
 		mark := fmt.Sprintf("NOTE%d.", i)
 		note := mark + strings.Repeat(" The service restarts every night at four, says the log.", tt.words)
 		must(t, s.Note(t.Context(), fmt.Sprint("k", i), note[:len(note)*min(tt.words, 1)]))
-		pleattest.Talk(t, s, 10*i+4, 4)
+		if tt.more != "" {
+			add(t, s, transcript.User(tt.more))
+		}
+		work(t, s, 10*i+4, 4, 500)
 		compact(t, s)
 		got := view(t, s)
 		all := allText(got)
@@ -363,7 +412,7 @@ func TestNotesInPlaceOfSummary(t *testing.T) {
 		if n := strings.Count(all, mark); n != min(tt.words, 1) {
 			t.Errorf("%d: the new note is there %d times", i, n)
 		}
-		want := []string{fmt.Sprintf("So much for file %d.", 10*i+7), "Never touch legacy/."}
+		want := []string{fmt.Sprintf("Next, file %d.", 10*i+7), "Never touch legacy/.", fmt.Sprintf("Now task %d.", i)}
 		if i > 0 {
 			want[1] = "A summary of file0.go."
 		}
@@ -394,7 +443,7 @@ func TestRestoredFileIsDoubted(t *testing.T) {
 			transcript.Results(transcript.Result("b", "ok")),
 			transcript.Assistant(transcript.Say(strings.Repeat("well then ", 2_000))), transcript.User("Go on."))
 		compact(t, s)
-		if got := view(t, s)[0].Text(); !strings.Contains(got, want) || want == "" && strings.Contains(got, "notes.md") {
+		if got := view(t, s)[0].Text(); !strings.Contains(got, want) || want == "" && strings.Contains(got, "### notes.md") {
 			t.Errorf("after %s the view begins\n%.300s", command, got)
 		}
 	}

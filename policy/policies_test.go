@@ -112,8 +112,8 @@ func TestPolicyThreshold(t *testing.T) {
 		got[1] != "assistant: Understood. Continuing from that summary." {
 		t.Errorf("no pair:\n%s", strings.Join(got[:2], "\n"))
 	}
-	if len(got) != 2+8 {
-		t.Errorf("%d messages, want the pair and 8", len(got))
+	if len(got) != 3+8 || got[2] != "user: Continue." {
+		t.Errorf("%d messages, want the pair, \"Continue.\" and 8:\n%s", len(got), strings.Join(got, "\n"))
 	}
 	if !strings.Contains(msgs[0].Text(), "Never touch legacy/.") {
 		t.Error("the rule is not in the summary")

@@ -26,7 +26,7 @@ import (
 //  1. book: the cut moves back to where it parts no call from its result;
 //  2. threshold: the turns reach the summarizer as text, in the book's form, because calls of
 //     tools that a request does not define are refused;
-//  3. three-layer: "Continue." follows an acknowledgement that the conversation would end on;
+//  3. threshold, three-layer: "Continue." follows an acknowledgement behind which no user speaks;
 //  4. ids and signatures of blocks are left out: they belong to the wire and not to the text.
 
 type refBlock struct {
@@ -258,10 +258,14 @@ var refPolicies = []refPolicy{
 				cut--
 			}
 			old := r.messages[:cut]
-			r.messages = slices.Concat([]refMessage{
+			pair := []refMessage{
 				refUser("<conversation_summary>\n" + summary + "\n</conversation_summary>"),
 				{role: "assistant", text: "Understood. Continuing from that summary."},
-			}, r.messages[cut:])
+			}
+			if r.messages[cut].role == "assistant" {
+				pair = append(pair, refUser("Continue."))
+			}
+			r.messages = append(pair, r.messages[cut:]...)
 			return rendered(old) + "\n\nWrite the digest of everything above now."
 		},
 	},

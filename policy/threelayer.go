@@ -30,7 +30,7 @@ func threeLayer() fold.Policy {
 		EveryTurn:     fold.Steps{mask},
 		AtRed: fold.Steps{mask, lever.Summarize{
 			Whole: true, Tokens: 2_000, Stub: "[Compressed]\n\n{summary}", Ack: "Understood. Continuing.",
-			Ask: continuity,
+			Restore: fold.Restore{State: true}, Ask: continuity,
 		}},
 	}
 }

@@ -26,7 +26,7 @@ func threshold() fold.Policy {
 		AtRed: fold.Steps{lever.Summarize{
 			Keep: 8, Tokens: 1_500,
 			Stub: "<conversation_summary>\n{summary}\n</conversation_summary>",
-			Ack:  "Understood. Continuing from that summary.",
+			Ack:  "Understood. Continuing from that summary.", Restore: fold.Restore{State: true},
 			Ask: fold.Ask{
 				ZeroTemp: true,
 				Prompt:   thresholdPrompt,

@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
+	"github.com/pleat-dev/pleat/digest"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/conv"
 	"github.com/pleat-dev/pleat/internal/epoch"
@@ -118,7 +120,10 @@ func (j *Journal) applyDigest(ctx context.Context, e store.Entry, d told) error 
 		e.Body = body
 	}
 	j.Digests = append(j.Digests, d.Origin)
-	n := fold.Narrative{Start: d.Start, End: d.End, Focus: d.Focus, Text: string(e.Body), Tokens: d.Tokens}
+	unread := slices.ContainsFunc(d.Findings, func(f digest.Finding) bool { return f.Kind == digest.FoundUnread })
+	n := fold.Narrative{
+		Start: d.Start, End: d.End, Focus: d.Focus, Text: string(e.Body), Tokens: d.Tokens, Partial: unread,
+	}
 	j.o.State.Tell(n, d.Source, e.Seq)
 	j.o.Meter.Spend(d.USD)
 	return nil

@@ -39,15 +39,15 @@ func (m *Writer) Page(ctx context.Context, r fold.PageRequest) (fold.WrittenPage
 	return p, nil
 }
 
-// Restored writes the task list, notes, skills and files that come back beside a summary.
-func (m *Writer) Restored(ctx context.Context, r fold.PageRequest) (string, error) {
+// Restored writes what comes back beside a summary; see [fold.Writer].
+func (m *Writer) Restored(ctx context.Context, r fold.PageRequest) (said, rest string, err error) {
 	in := m.input(ctx, r)
-	text := in.restored()
+	said, rest = in.restored()
 	if in.Err != nil {
 		m.Forget()
-		return "", fmt.Errorf("restore: %w", in.Err)
+		return "", "", fmt.Errorf("restore: %w", in.Err)
 	}
-	return text, nil
+	return said, rest, nil
 }
 
 // input is what one page is written from.
@@ -173,6 +173,8 @@ func (in *input) words(room int) string {
 	return in.Words().Render(o)
 }
 
+const ledgerTitle = "## What was done (tool calls)\n"
+
 func (in *input) ledgerPart(room int) string {
 	share := room/6 + 250 // each file once and the latest outcome of each command
 	switch {
@@ -197,7 +199,7 @@ func (in *input) ledgerPart(room int) string {
 	if text == "" {
 		return ""
 	}
-	return "## What was done (tool calls)\n" + text
+	return ledgerTitle + text
 }
 
 // story writes what the turns found out, decided and produced, and lines that show it. With
@@ -245,25 +247,36 @@ func (in *input) closing() string {
 	return all + "; the whole stretch is " + way + "."
 }
 
-// restoredState is the least number of tokens for tasks, and for notes and the like, that
+// restoredState is the least number of tokens for tasks, for what calls did, and for notes and the like, that
 // come back beside a summary.
 const restoredState = 500
 
-// restored writes what comes back beside a summary.
-func (in *input) restored() string {
+// restored writes what comes back beside a summary: what people typed, and the rest.
+func (in *input) restored() (said, rest string) {
 	in.beside = true
 	in.share()
+	room := max(min(max(in.Room.Total/8, restoredState), in.Room.Total), 1)
+	o := userwords.RenderOptions{
+		UpTo: in.End, Budget: room, Pastes: room, Tasks: room, Count: in.count, Handle: in.Facts().Longest,
+		Skip: func(i int) bool { return !in.Said || i < in.Start },
+	}
 	tasks, files, state := "", "", ""
+	switch {
+	case in.Said:
+		o.Budget = max(in.Room.Words, room)
+		said = in.Words().Render(o) // and the task list
+	case in.Restore.State:
+		tasks = in.Words().Render(o)
+	}
 	if in.Restore.Files > 0 {
 		files = in.files(in.Room.Files)
 	}
 	if in.Restore.State {
-		room := max(in.Room.Total/8, restoredState)
-		tasks = in.Words().Render(userwords.RenderOptions{
-			UpTo: in.End, Budget: room, Tasks: room, Count: in.count, Handle: in.Facts().Longest,
-			Skip: func(int) bool { return true },
-		})
 		state = in.openState(room)
 	}
-	return text.JoinSections(tasks, state, files)
+	did := in.Ledger().Render(ledger.RenderOptions{UpTo: in.End, Budget: room, Count: in.count, Effects: true})
+	if did != "" {
+		did = ledgerTitle + did
+	}
+	return said, text.JoinSections(tasks, did, state, files)
 }

@@ -218,6 +218,11 @@ func (j *writer) try(ctx context.Context, r rung, wrong []digest.Finding) (strin
 		j.prev, j.from = text, g.end
 		findings, w.wrong = append(findings, found...), nil
 	}
+	if j.drop > 0 {
+		const unread = "its first %d of %d groups of turns: all together were too long to summarize"
+		what := fmt.Sprintf(unread, j.drop, j.Source.shownGroups())
+		findings = append(findings, digest.Finding{Kind: digest.FoundUnread, What: what})
+	}
 	return j.prev, findings, nil
 }
 
