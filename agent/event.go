@@ -53,7 +53,7 @@ type Event struct {
 	Plan     *fold.Plan      `json:"plan,omitempty"`          // EventEpoch; EventWarning that nothing could be folded
 	Recall   string          `json:"recall,omitempty"`        // EventRecall: the handle or query
 	Usage    *Spent          `json:"usage,omitempty"`         // EventUsage
-	Digest   bool            `json:"digest,omitempty"`        // EventUsage, EventWarning: it is about a digest by a model
+	Digest   bool            `json:"digest,omitempty"`        // EventUsage: of a digest by a model; EventWarning: a model did not write one
 	Writing  *Writing        `json:"writing,omitempty"`       // EventWriting
 	Warning  string          `json:"warning,omitempty"`       // EventWarning
 	Error    string          `json:"error,omitempty"`         // EventError
@@ -121,7 +121,7 @@ func (a *Agent) fromSession(ctx context.Context, key store.SessionKey, e pleat.E
 	out := Event{
 		Kind: EventKind(e.Kind), Snapshot: e.Snapshot, Fold: e.Fold, Before: e.Before, Plan: e.Plan, Recall: e.Recall, Err: e.Err,
 	}
-	out.Warning, out.Digest = e.Warning, e.Kind == pleat.EventWarning && e.Digest != nil
+	out.Warning, out.Digest = e.Warning, e.Kind == pleat.EventWarning && e.Digest != nil && e.Digest.By != "model"
 	if e.Kind == pleat.EventWriting {
 		out.Writing = &Writing{e.Digest.Model, e.Digest.Start + 1, e.Digest.End}
 	}

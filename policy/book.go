@@ -14,7 +14,8 @@ import (
 //  3. Still red: a warning, and the request goes out as it is.
 //
 // What differs: the newest messages begin where no round is cut, so one more may stay; what
-// a summary replaces can be unfolded, and the agent's notes stand beside it.
+// a summary replaces can be unfolded; beside it stand the agent's notes and task list, and what calls did to the
+// world, as beside the summaries of the other policies.
 func Book() fold.Policy {
 	return fold.Policy{
 		Name: "book",

@@ -28,8 +28,8 @@ import (
 //
 // What differs: the round of a compact call stays, because a result without its call is
 // refused; in a small window, red is never below half of it; 500 tokens of notes
-// since the last summary take the place of the next one, as that program's session memory does: the
-// first message, that summary and the newest 5 messages stay.
+// since the last summary, and since the user last asked for something, take the place of the next one, as that
+// program's session memory does: the first message, that summary, what was typed since and the newest 5 messages stay.
 func fourLayer() fold.Policy {
 	snip := lever.Snip{
 		Above: 50, Head: 3, Tail: 47, Stub: "[snipped {n} messages from conversation middle]", Main: true,

@@ -14,8 +14,7 @@ import (
 //     2,000 tokens, and a pair takes the place of everything.
 //  3. The tool compact does the same when the model calls it.
 //
-// What differs: a conversation must not end on the acknowledgement, because providers
-// refuse that, so "Continue." follows it; the round of a compact call stays, with the
+// What differs: "Continue." follows the acknowledgement, as in [threshold]; the round of a compact call stays, with the
 // results beside it; in a window of less than about 57,000 tokens, red is at 77.5 % of it.
 func threeLayer() fold.Policy {
 	mask := lever.Mask{Keep: 3, Min: 101, All: true, Unseen: true, Stub: "[Previous: used {tool}]"}

@@ -15,7 +15,8 @@ import (
 //
 // What differs: the turns reach the summarizer as text, in the form of [Book], because providers refuse calls of
 // tools that the request does not define; a model that is known to refuse a temperature
-// gets none.
+// gets none; "Continue." follows the acknowledgement where an answer would, because some providers refuse the
+// request without it.
 func threshold() fold.Policy {
 	return fold.Policy{
 		Name: "threshold",
