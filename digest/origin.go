@@ -23,6 +23,9 @@ type Origin struct {
 	Calls      int    `json:"calls,omitempty"`      // requests to the model
 	Forked     bool   `json:"forked,omitempty"`     // asked for with the live request's prefix
 	Background bool   `json:"background,omitempty"` // asked for while the agent went on
+	// Unread is how many groups of turns, the oldest, a summary stands for without having read them, because all
+	// together were too long. What people typed then stands beside it.
+	Unread int `json:"unread,omitempty"`
 	// Findings are what the gate struck, fixed or added in the text that is used.
 	Findings []Finding   `json:"findings,omitempty"`
 	Tokens   int         `json:"tokens,omitempty"` // of the text that is used
@@ -54,7 +57,6 @@ const (
 	FoundQuote     FindingKind = "quote"     // a quotation that is cut, or not word for word: it says so, or its quotes go
 	FoundForged    FindingKind = "forged"    // lines that look like pleat's own: struck
 	FoundCarried   FindingKind = "carried"   // a fact of the earlier digest that was dropped: put back
-	FoundUnread    FindingKind = "unread"    // turns that it stands for and the model has not read: what people typed stands beside it
 )
 
 // Finding is one thing that the gate found.
@@ -77,19 +79,19 @@ func (r *Origin) Unwritten() string {
 	if r.By != "model" {
 		return fmt.Sprintf("%s did not write the digest of messages %d–%d, code did: %s", who, r.Start+1, r.End, r.Why)
 	}
-	var wrong []string
+	unread, wrote := "", fmt.Sprintf("the digest of messages %d–%d", r.Start+1, r.End)
+	if r.Unread > 0 {
+		unread = " without the first " + text.Plural(r.Unread, "group") + " of turns, with which it was too long to ask for"
+	}
 	for _, f := range r.Findings {
-		switch f.Kind {
-		case FoundTruncated:
-			wrong = append(wrong, fmt.Sprintf("did not finish the digest of messages %d–%d: %s", r.Start+1, r.End, f.What))
-		case FoundUnread:
-			wrong = append(wrong, fmt.Sprintf("wrote the digest of messages %d–%d without %s", r.Start+1, r.End, f.What))
+		if f.Kind == FoundTruncated {
+			return fmt.Sprintf("%s did not finish %s%s: %s", who, wrote, unread, f.What)
 		}
 	}
-	if len(wrong) == 0 {
+	if unread == "" {
 		return ""
 	}
-	return who + " " + strings.Join(wrong, "; ")
+	return fmt.Sprintf("%s wrote %s%s", who, wrote, unread)
 }
 
 // String is the report in one line.

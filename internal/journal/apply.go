@@ -4,9 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 
-	"github.com/pleat-dev/pleat/digest"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/conv"
 	"github.com/pleat-dev/pleat/internal/epoch"
@@ -120,9 +118,8 @@ func (j *Journal) applyDigest(ctx context.Context, e store.Entry, d told) error 
 		e.Body = body
 	}
 	j.Digests = append(j.Digests, d.Origin)
-	unread := slices.ContainsFunc(d.Findings, func(f digest.Finding) bool { return f.Kind == digest.FoundUnread })
 	n := fold.Narrative{
-		Start: d.Start, End: d.End, Focus: d.Focus, Text: string(e.Body), Tokens: d.Tokens, Partial: unread,
+		Start: d.Start, End: d.End, Focus: d.Focus, Text: string(e.Body), Tokens: d.Tokens, Partial: d.Unread > 0,
 	}
 	j.o.State.Tell(n, d.Source, e.Seq)
 	j.o.Meter.Spend(d.USD)

@@ -184,6 +184,7 @@ func (j *writer) dropHead(err error) bool {
 		n = left * (e.Used - room) / e.Used
 	}
 	j.drop += min(n+1, left-1)
+	j.report.Unread = j.drop
 	j.drops++
 	return true
 }
@@ -217,11 +218,6 @@ func (j *writer) try(ctx context.Context, r rung, wrong []digest.Finding) (strin
 		}
 		j.prev, j.from = text, g.end
 		findings, w.wrong = append(findings, found...), nil
-	}
-	if j.drop > 0 {
-		const unread = "its first %d of %d groups of turns: all together were too long to summarize"
-		what := fmt.Sprintf(unread, j.drop, j.Source.shownGroups())
-		findings = append(findings, digest.Finding{Kind: digest.FoundUnread, What: what})
 	}
 	return j.prev, findings, nil
 }
