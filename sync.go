@@ -61,15 +61,20 @@ func (s *Session) sync(ctx context.Context, history []Message) (did Synced, err 
 	did.New = m.Own <= s.st.Facts().Prompt()
 	did.Forked = !did.New
 	told := s.warned.forked
+	s.becomeLocked(next)
+	if s.warned.forked = true; !told { // forks in a row are told once
+		s.say.tell(ctx, Event{Kind: EventFork, From: did.From, Shared: did.Shared, Reason: did.Reason})
+	}
+	return did, nil
+}
+
+// becomeLocked makes s another session, of the same lock.
+func (s *Session) becomeLocked(next *Session) {
 	s.digester.End()
 	next.digester.ShareGuard(s.digester) // a model that does not help the one does not help the other
 	s.o, s.say, s.journal, s.st, s.meter = next.o, next.say, next.journal, next.st, next.meter
 	s.digester, s.pages, s.warned, s.shown = next.digester, next.pages, next.warned, next.shown
 	s.key.Store(next.key.Load())
-	if s.warned.forked = true; !told { // forks in a row are told once
-		s.say.tell(ctx, Event{Kind: EventFork, From: did.From, Shared: did.Shared, Reason: did.Reason})
-	}
-	return did, nil
 }
 
 // followLocked appends what is new, and returns s, or the fork of it that has the history, and how it met s.

@@ -35,8 +35,8 @@ type root struct {
 	real string // with symbolic links resolved
 }
 
-// ErrOutside means that a path leads out of the workspace.
-var ErrOutside = errors.New("outside of the workspace")
+// errOutside means that a path leads out of the workspace.
+var errOutside = errors.New("outside of the workspace")
 
 // OpenWorkspace opens the workspace in a folder. Files in the other folders may be
 // touched too, by absolute paths.
@@ -191,7 +191,7 @@ func (w *Workspace) outside(path, how string) error {
 	for i, r := range w.roots {
 		allowed[i] = r.dir
 	}
-	return fmt.Errorf("%s is refused: %s %w (%s)", path, how, ErrOutside, strings.Join(allowed, ", "))
+	return fmt.Errorf("%s is refused: %s %w (%s)", path, how, errOutside, strings.Join(allowed, ", "))
 }
 
 // find returns the file at an absolute path in one of the roots.
