@@ -704,3 +704,19 @@ func TestTransportClosesConnections(t *testing.T) {
 		up.Close()
 	}
 }
+
+// A proxy whose upstream leads back to it says so, and does not ask itself without end.
+func TestLoop(t *testing.T) {
+	srv := httptest.NewUnstartedServer(nil)
+	self := serveAt("http://" + srv.Listener.Addr().String())
+	srv.Config.Handler = newHandler(t, &Options{Store: store.NewMemory(), OpenAI: self})
+	srv.Start()
+	t.Cleanup(srv.Close)
+	for _, path := range []string{"/v1/chat/completions", "/v1/embeddings"} {
+		req, _ := http.NewRequest(http.MethodPost, self.String()+path, strings.NewReader(`{"messages":[{"role":"user","content":"x"}]}`))
+		req.Header.Set("Authorization", "Bearer sk-x")
+		if resp, got := fetch(t, req); resp.StatusCode != http.StatusLoopDetected || !strings.Contains(got, "leads back") {
+			t.Errorf("%s: %s %s", path, resp.Status, got)
+		}
+	}
+}

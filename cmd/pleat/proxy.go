@@ -1,14 +1,17 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -240,6 +243,12 @@ func (f *proxyFlags) start(
 	if err != nil {
 		return nil, nil, nil, errors.Join(err, l.Close())
 	}
+	for _, to := range []*url.URL{o.Anthropic, o.OpenAI, o.Gemini} {
+		if to != nil && leadsTo(l.Addr(), to) {
+			err := term.UsageError(fmt.Sprintf("the upstream %s is this proxy itself: name the provider", to))
+			return nil, nil, nil, errors.Join(err, l.Close(), done())
+		}
+	}
 	if o.Principal == nil && f.forOne(token, address) {
 		o.Principal = proxy.ByAccount
 	}
@@ -252,6 +261,17 @@ func (f *proxyFlags) start(
 	}
 	end := func() error { return errors.Join(h.Close(), done()) }
 	return &tally.Front{Proxy: h, Tally: t, Token: token, Store: o.Store}, l, end, nil
+}
+
+// leadsTo reports whether a URL is that of a listener. Loops over other machines are noticed by their requests.
+func leadsTo(at net.Addr, to *url.URL) bool {
+	here, err := netip.ParseAddrPort(at.String())
+	port := cmp.Or(to.Port(), map[string]string{"http": "80", "https": "443"}[to.Scheme])
+	if err != nil || port != strconv.Itoa(int(here.Port())) {
+		return false
+	}
+	ip := here.Addr().Unmap()
+	return to.Hostname() == ip.String() || local.Name(to.Hostname()) && (ip.IsLoopback() || ip.IsUnspecified())
 }
 
 // forOne reports whether only programs of this machine can reach the proxy, and nothing says that other people

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -112,6 +113,21 @@ func TestProxyRunsAlready(t *testing.T) {
 	_, stderr, code := cli(t, path, "proxy", "--listen", answering(t, `{"format":"pleat/proxy-status/1"}`))
 	if code != 1 || !strings.Contains(stderr, `a pleat proxy runs there already: "pleat status --listen 127.0.0.1:`) {
 		t.Errorf("exit %d: %s", code, stderr)
+	}
+}
+
+// A proxy whose upstream is itself does not start.
+func TestProxyOfItself(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0") // for a port that is free
+	must(t, err)
+	at := l.Addr().String()
+	must(t, l.Close())
+	_, port, _ := net.SplitHostPort(at)
+	for _, up := range []string{"http://" + at, "http://localhost:" + port + "/v1"} {
+		_, stderr, code := cli(t, filepath.Join(t.TempDir(), "pleat.db"), "proxy", "--listen", at, "--upstream-openai", up)
+		if code != 2 || !strings.Contains(stderr, "is this proxy itself") {
+			t.Errorf("%s: exit %d: %s", up, code, stderr)
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ package front
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"crypto/tls"
 	"errors"
 	"io"
@@ -42,12 +43,16 @@ type Options struct {
 type Handler struct {
 	to      Exchanger
 	o       Options
+	id      string // in the header [hops] of what it forwards
 	forward *httputil.ReverseProxy
 }
 
+// hops is a header that names the handlers that a request went through.
+const hops = "Pleat-Hops"
+
 // New makes a handler.
 func New(to Exchanger, o Options) *Handler {
-	h := &Handler{to: to, o: o}
+	h := &Handler{to: to, o: o, id: rand.Text()}
 	h.forward = &httputil.ReverseProxy{
 		Rewrite:       h.direct,
 		Transport:     to,
@@ -75,6 +80,10 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		// Clients of the Responses wire then use HTTP at once.
 		w.Header().Set("Connection", "close")
 		http.Error(w, "pleat takes requests over HTTP, not over a websocket", http.StatusUpgradeRequired)
+		return
+	case slices.Contains(r.Header.Values(hops), h.id):
+		http.Error(w, "pleat's upstream leads back to it: let --upstream-"+string(addressee(r))+" name the provider",
+			http.StatusLoopDetected)
 		return
 	case h.upstream(r) == nil:
 		h.to.WarnOnce("a request was refused: no upstream is set up for it", r.URL.Path)

@@ -151,6 +151,7 @@ func (h *Handler) direct(p *httputil.ProxyRequest) {
 	}
 	p.SetURL(to)
 	p.Out.URL.RawQuery = p.In.URL.RawQuery
+	p.Out.Header.Add(hops, h.id)
 	for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"} {
 		if v, ok := p.In.Header[name]; ok {
 			p.Out.Header[name] = v

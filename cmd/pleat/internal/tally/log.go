@@ -22,7 +22,7 @@ func Logger(w io.Writer, asJSON, quiet bool) *slog.Logger {
 		level = slog.LevelWarn
 	}
 	if asJSON {
-		return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level}))
+		return slog.New(slog.NewJSONHandler(term.JSONWriter{To: w}, &slog.HandlerOptions{Level: level}))
 	}
 	return slog.New(&lineLog{w: w, level: level})
 }

@@ -13,6 +13,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/term"
@@ -99,7 +100,7 @@ func (p *Console) Output(asJSON bool, r Result) error {
 // WriteJSON prints one object for programs. Its member "format" names its shape and version;
 // docs/cli.md specifies them. A version may get new members, but none is renamed or removed.
 func WriteJSON(w io.Writer, v any) error {
-	enc := json.NewEncoder(w)
+	enc := json.NewEncoder(JSONWriter{w})
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
 	if err := enc.Encode(v); err != nil {
@@ -107,6 +108,24 @@ func WriteJSON(w io.Writer, v any) error {
 	}
 	return nil
 }
+
+// JSONWriter writes JSON, with characters that turn the direction of text as escapes.
+type JSONWriter struct{ To io.Writer }
+
+func (w JSONWriter) Write(b []byte) (int, error) {
+	_, err := turning.WriteString(w.To, string(b))
+	return len(b), err
+}
+
+var turning = func() *strings.Replacer {
+	var pairs []string
+	for _, r := range unicode.Bidi_Control.R16 {
+		for c := r.Lo; c <= r.Hi; c += r.Stride {
+			pairs = append(pairs, string(rune(c)), fmt.Sprintf(`\u%04x`, c))
+		}
+	}
+	return strings.NewReplacer(pairs...)
+}()
 
 // Interactive reports whether somebody types at a terminal and sees the output there.
 func (p *Console) Interactive() bool {

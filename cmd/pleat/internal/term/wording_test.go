@@ -181,3 +181,11 @@ func TestByteCount(t *testing.T) {
 		}
 	}
 }
+
+// JSON says the same with characters that turn the direction of text as escapes.
+func TestJSONDirection(t *testing.T) {
+	var b strings.Builder
+	if err := WriteJSON(&b, "a\u202eb\u200d\u2069 <c>"); err != nil || b.String() != `"a\u202eb`+"\u200d"+`\u2069 <c>"`+"\n" {
+		t.Errorf("%q, %v", b.String(), err)
+	}
+}
