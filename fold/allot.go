@@ -84,7 +84,9 @@ func (a *Allotment) total() int {
 	case a.ByModel():
 		share = digestPage.take(free)
 	case a.d.Reported > share:
-		share = longPage.take(free)
+		words := min(a.d.Said, a.words())
+		beside := max(free-a.d.Kept-a.files()-words, 0) // a larger page would not fit, and only be written in vain
+		share = max(share, min(longPage.take(free), saidInside.take(beside), beside+words))
 	}
 	n := max(min(share, MaxPage), leastPage)
 	if a.d.Words > 0 {

@@ -25,6 +25,11 @@ func TestAllot(t *testing.T) {
 			PageRoom{Total: 10_666, Files: 3_600, Words: 8_000, Reported: 8_001},
 		},
 		{
+			"by code, after long reports next to as many words: half, since more does not fit",
+			with(func(d *demand) { d.Reported, d.Said, d.Kept = 8_001, 9_000, 1_000 }),
+			PageRoom{Total: 8_000, Files: 3_600, Words: 8_000, Reported: 8_001},
+		},
+		{
 			"by a model: more, and the head's words are part of theirs",
 			with(func(d *demand) { d.Model, d.Typed = true, 1_000 }),
 			PageRoom{Total: MaxPage, Files: 3_600, Words: 7_000},
