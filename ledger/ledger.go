@@ -130,7 +130,7 @@ func (l *Ledger) Result(ref transcript.BlockRef, id string, f toolcall.ResultFac
 		e.Paths[0].Change = toolcall.CallEdit
 	}
 	l.supersede(i)
-	if e.Outcome == toolcall.Running && e.Task == "" {
+	if e.Outcome == toolcall.Running {
 		if l.tasks == nil {
 			l.tasks = make(map[string]int)
 		}
@@ -152,7 +152,7 @@ func (l *Ledger) Notice(text string) {
 // ended gives a call that went on in the background its outcome.
 func (l *Ledger) ended(task string, f toolcall.ResultFacts) {
 	i, ok := l.tasks[task]
-	if !ok || f.Outcome == toolcall.Running {
+	if !ok || f.Started != "" {
 		return
 	}
 	delete(l.tasks, task)

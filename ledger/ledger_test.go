@@ -372,7 +372,15 @@ func TestLedgerBackground(t *testing.T) {
 			"error",
 		},
 		{"asked too early", []callStep{claude, output("<task_id>b1c2</task_id>\n<status>running</status>")}, "running"},
+		{"asked in vain", []callStep{claude, output("Error: no task with that ID")}, "running"},
+		{"only output is shown", []callStep{claude, output("compiling a.c\n")}, "running"},
 	}, outcome)
+	asked := ledgerOf(codex, poll("Process running with session ID 42\n"), poll("Process running with session ID 42\n"),
+		claude, output("<task_id>b1c2</task_id>\n<status>running</status>"))
+	want := "5 tool calls: 4 run, 1 read; 2 started in the background.\n"
+	if got := asked.Render(ledger.RenderOptions{UpTo: 100, Budget: 60}); !strings.HasPrefix(got, want) {
+		t.Errorf("questions count as running: %s", got)
+	}
 	agent := callStep{"Agent", `{"prompt":"look"}`, "Async agent launched successfully.\nagentId: a77 (internal ID)"}
 	for _, tt := range []struct {
 		name         string

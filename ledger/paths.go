@@ -104,6 +104,16 @@ func (t *PathTable) resolved() []string {
 	return out
 }
 
+// Below returns the files that are below another, which is a directory then.
+func (t *PathTable) Below(dir int) []int {
+	paths := t.resolved()
+	files := make([]int, len(paths))
+	for i := range files {
+		files[i] = i
+	}
+	return below(paths[dir], files, paths)
+}
+
 // below returns those of the files whose paths are below a directory.
 func below(dir string, files []int, paths []string) (out []int) {
 	dir = strings.TrimSuffix(dir, "/*") + "/"

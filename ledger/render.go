@@ -192,7 +192,7 @@ func (w *Record) heading() string {
 		case toolcall.Unanswered.String():
 			ends = append(ends, fmt.Sprintf("; %d without a result", o.Count))
 		case toolcall.Running.String():
-			ends = append(ends, fmt.Sprintf("; %d still running", o.Count))
+			ends = append(ends, fmt.Sprintf("; %d started in the background", o.Count))
 		}
 	}
 	return fmt.Sprintf("%d tool calls: %s%s.\n", w.counts.Calls, strings.Join(kinds, ", "), strings.Join(ends, ""))

@@ -81,7 +81,7 @@ func (w *Record) ending(e *Entry, width int) string {
 	case e.Outcome == toolcall.Unanswered:
 		return ": no result"
 	case e.Outcome == toolcall.Running:
-		return ": goes on in the background"
+		return ": started in the background"
 	case e.Outcome == toolcall.Failed:
 		return e.failure(width) + w.totals(e)
 	case e.Kind == toolcall.CallRead && e.Lines == 1:

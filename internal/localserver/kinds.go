@@ -40,7 +40,7 @@ func (p *prober) ollama(ctx context.Context) ([]model.Model, bool) {
 		} `json:"models"`
 	}
 	var tags, ps list
-	if p.ask(ctx, "/api/tags", nil, &tags) != nil {
+	if p.ask(ctx, "/api/tags", nil, &tags) != nil || tags.Models == nil {
 		return nil, false
 	}
 	windows := make(map[string]int) // of the loaded models

@@ -95,7 +95,13 @@ func Discover(ctx context.Context, address, key string, hc *http.Client) (Server
 		return Server{}, fmt.Errorf("discover models at %s: %w", u.Host, err)
 	}
 	s := Server{BaseURL: root + "/v1", Kind: Other}
+	told := func(m listed) bool { return m.MaxModelLen > 0 }
 	switch {
+	case slices.ContainsFunc(list.Data, told): // and what it answers to the questions below is no matter
+		if list.ownedBy("vllm") {
+			s.Kind = VLLM
+		}
+		s.Models = list.models(s.Kind)
 	case list.ownedBy("llamacpp") || p.llamaCpp:
 		s.Kind, s.Models = LlamaCpp, p.llama(ctx, list)
 	case list.ownedBy("vllm"):

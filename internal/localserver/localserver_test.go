@@ -65,6 +65,20 @@ func TestDiscover(t *testing.T) {
 			},
 		},
 		{
+			name: "sglang behind a gateway that answers everything", kind: localserver.Other, want: []model{{"qwen", 40960}},
+			server: "llama.cpp",
+			answers: map[string]string{
+				"/v1/models":     `{"data":[{"id":"qwen","owned_by":"sglang","max_model_len":40960}]}`,
+				"/props":         `{"default_generation_settings":{"n_ctx":5}}`,
+				"/api/tags":      `{"models":[{"name":"qwen"}]}`,
+				"/api/v0/models": `{"data":[{"id":"qwen"}]}`,
+			},
+		},
+		{
+			name: "no ollama", kind: localserver.Other, want: []model{{"a", 7}},
+			answers: map[string]string{"/v1/models": `{"data":[{"id":"a","context_length":7}]}`, "/api/tags": `{"ok":true}`},
+		},
+		{
 			name: "ollama", kind: localserver.Ollama,
 			want: []model{
 				{"loaded:1b", 16384}, {"set:1b", 8192}, {"plain:1b", 4096}, {"small:1b", 2048}, {"silent:1b", 4096},

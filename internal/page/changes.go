@@ -14,7 +14,6 @@ type fileChange struct {
 	path    string
 	from    string // renamed from there
 	created bool
-	gone    bool
 	known   bool                  // it was read or written before: what is written over it is compared
 	calls   []int                 // numbers of those that changed it
 	reads   []transcript.BlockRef // results that showed it
@@ -59,6 +58,9 @@ func (in *input) changedFiles() []*fileChange {
 				f.read(e, p)
 			case e.Call.Message >= in.Start:
 				f.change(e.Seq, p)
+				for _, inside := range files.deleted(e, p) {
+					inside.end()
+				}
 				if p.Source != "" {
 					f.moved(file(e.DirOf(p), p.Source))
 				}
@@ -96,17 +98,19 @@ func (f *fileChange) change(seq int, p toolcall.PathChange) {
 	if len(f.calls) == 0 || f.last() != seq {
 		f.calls = append(f.calls, seq)
 	}
-	f.gone = p.Change == toolcall.CallDelete
-	if f.gone {
-		f.lines, f.at = nil, nil
+	if p.Change == toolcall.CallDelete {
+		f.end()
 	}
 }
+
+// end notes that the file is gone.
+func (f *fileChange) end() { f.lines, f.at = nil, nil }
 
 // moved makes f what old was: old was renamed to f.
 func (f *fileChange) moved(old *fileChange) {
 	f.from, f.created, f.known = old.path, old.created, old.known
 	f.lines, f.at, f.reads = old.lines, old.at, old.reads
-	old.lines, old.at = nil, nil
+	old.end()
 }
 
 // applyChange adds the lines of one change to a file.
@@ -199,4 +203,14 @@ func (t *fileTable[T]) at(dir, path string, fresh func() *T) *T {
 		t.files[id], t.list = f, append(t.list, f)
 	}
 	return f
+}
+
+// deleted returns the elements of the files that went with a directory which a call deletes.
+func (t *fileTable[T]) deleted(e *ledger.Entry, p toolcall.PathChange) (list []*T) {
+	if p.Change == toolcall.CallDelete {
+		for _, id := range t.table.Below(t.table.File(e.DirOf(p), p.Path)) {
+			list = append(list, t.files[id])
+		}
+	}
+	return list
 }

@@ -82,6 +82,16 @@ func TestChangesAreNet(t *testing.T) {
 			[]string{"return nil", "err != nil"},
 		},
 		{
+			"its folder deleted",
+			[]transcript.ToolCall{
+				write("/p/lib/a.go", "func gone() {\n"), write("/p/lib/sub/b.go", "func goneToo() {\n"),
+				write("/p/library.go", "func stays() {\n"), transcript.Call("", "bash", `{"command":"rm -rf /p/lib"}`),
+				write("/p/lib/c.go", "func anew() {\n"),
+			},
+			[]string{"+ func stays() {", "+ func anew() {"},
+			[]string{"gone"},
+		},
+		{
 			"written over",
 			[]transcript.ToolCall{
 				transcript.Call("", "read_file", `{"path":"a.go"}`),

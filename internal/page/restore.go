@@ -97,6 +97,9 @@ func (in *input) seenFiles() []*seenFile {
 		for _, p := range e.Paths {
 			f := files.at(e.DirOf(p), p.Path, func() *seenFile { return &seenFile{path: p.Path} })
 			f.touch(e, p, e.Call.Message >= in.End && (in.Owes == nil || !in.Owes(e.Result)))
+			for _, inside := range files.deleted(e, p) {
+				inside.gone = true
+			}
 		}
 	}
 	dirs := make(map[string]bool)

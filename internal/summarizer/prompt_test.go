@@ -90,3 +90,27 @@ func TestShortWithoutTags(t *testing.T) {
 		t.Errorf("%q, %+v", txt, f)
 	}
 }
+
+// TestGroupsCutLittle: where not all fits, superseded results give way first, then the others, and no more than
+// the room demands.
+func TestGroupsCutLittle(t *testing.T) {
+	const results, size = 24, 8_000
+	src := &Source{Need: Need{End: 2 * results}}
+	for i := range results {
+		id := fmt.Sprint("c", i)
+		r := transcript.Results(transcript.Result(id, strings.Repeat("x", size/2-10)+"THE MIDDLE"+strings.Repeat("x", size/2)))
+		src.Msgs = append(src.Msgs,
+			SourceMessage{Message: transcript.Assistant(transcript.Call(id, "f", "{}")), Handles: []string{""}, Superseded: []bool{false}},
+			SourceMessage{Message: r, Handles: []string{"h"}, Superseded: []bool{i%4 == 0}, Cut: true})
+	}
+	count := func(s string) int { return len(s) }
+	all := len(src.groups(0, 1<<30, count)[0].text)
+	for _, tt := range []struct{ percent, middles int }{{100, results}, {90, results * 3 / 4}, {78, results * 3 / 4}, {60, 0}} {
+		room := all * tt.percent / 100
+		groups := src.groups(0, room, count)
+		middles := strings.Count(groups[0].text, "THE MIDDLE")
+		if n := len(groups[0].text); len(groups) != 1 || n > room || n < room*9/10 || middles != tt.middles {
+			t.Errorf("in %d %% it reads %d of %d characters, %d middles", tt.percent, n, room, middles)
+		}
+	}
+}

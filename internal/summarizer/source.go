@@ -68,9 +68,33 @@ type SourceMessage struct {
 	Whole      bool     // it stands in the view beside the digest, all of it
 }
 
-// sourceCuts are how many characters of a block the summarizer is shown: all where its window
-// holds them.
-var sourceCuts = []int{1 << 40, 6_000, 1_500, 400}
+// lengths are how many characters of a block the summarizer is shown, and of a result that a later call superseded.
+type lengths struct{ block, superseded int }
+
+// leastCut is what each block has at least before the turns are read in several requests, harder are those
+// of a round that is too large by itself.
+var (
+	leastCut = lengths{1_500, 375}
+	harder   = []lengths{{400, 100}, {100, 25}}
+)
+
+// cuts are the ways to write blocks, the longest first: superseded results give way before the others.
+func (s *Source) cuts() []lengths {
+	all := 0
+	for i := range s.Msgs {
+		for _, b := range s.Msgs[i].Blocks().All() {
+			all = max(all, 2*len(transcript.BlockText(b)))
+		}
+	}
+	list := []lengths{{all, all}}
+	for n := all; n > leastCut.superseded; n = n * 9 / 10 {
+		list = append(list, lengths{all, n})
+	}
+	for n := all; n > leastCut.block; n = n * 9 / 10 {
+		list = append(list, lengths{n, leastCut.superseded})
+	}
+	return append(list, leastCut)
+}
 
 // piece is a block, written for the summarizer.
 type piece struct {
@@ -78,9 +102,8 @@ type piece struct {
 	text    string
 }
 
-// pieces writes the blocks of messages start ≤ i < end. Blocks of more than cut characters
-// lose their middle; results that a later call superseded lose more of it.
-func (s *Source) pieces(start, end, cut int) (list []piece) {
+// pieces writes the blocks of messages start ≤ i < end. Blocks that are longer lose their middle.
+func (s *Source) pieces(start, end int, most lengths) (list []piece) {
 	var b strings.Builder
 	for i := start; i < end; i++ {
 		m := &s.Msgs[i-s.First]
@@ -88,7 +111,7 @@ func (s *Source) pieces(start, end, cut int) (list []piece) {
 		for k, blocks := range parts {
 			for _, blk := range blocks {
 				b.Reset()
-				s.writeBlock(&b, m, k, blk, cut)
+				s.writeBlock(&b, m, k, blk, most)
 				list = append(list, piece{i, b.String()})
 			}
 		}
@@ -98,10 +121,10 @@ func (s *Source) pieces(start, end, cut int) (list []piece) {
 
 // sample is a part of what the summarizer has to read, from all over it.
 func (s *Source) sample() string {
-	const messages, cut = 100, 1_500
+	const messages = 100
 	var b strings.Builder
 	for i := 0; i < len(s.Msgs); i += 1 + len(s.Msgs)/messages {
-		for _, p := range s.pieces(s.First+i, s.First+i+1, cut) {
+		for _, p := range s.pieces(s.First+i, s.First+i+1, leastCut) {
 			b.WriteString(p.text)
 		}
 	}
@@ -131,34 +154,35 @@ func (s *Source) write(list []piece, ends int) string {
 	return b.String()
 }
 
-func (s *Source) writeBlock(b *strings.Builder, m *SourceMessage, k int, blk transcript.Block, cut int) {
+func (s *Source) writeBlock(b *strings.Builder, m *SourceMessage, k int, blk transcript.Block, cut lengths) {
+	most := cut.block
 	switch blk := blk.(type) {
 	case transcript.Text:
-		b.WriteString(fence.Block("text", text.ShortMiddle(blk.Text.String(), 4*cut)))
+		b.WriteString(fence.Block("text", text.ShortMiddle(blk.Text.String(), 4*most)))
 	case transcript.Thinking:
 		if blk.Text.IsEmpty() {
 			return
 		}
-		b.WriteString("(thinking)" + fence.After("thinking", text.ShortMiddle(blk.Text.String(), cut/2)))
+		b.WriteString("(thinking)" + fence.After("thinking", text.ShortMiddle(blk.Text.String(), most/2)))
 	case transcript.ToolCall:
 		fmt.Fprintf(b, "(call) %s%s", fence.Line(blk.Name),
-			fence.After("input", text.ShortMiddle(blk.Input.String(), cut)))
+			fence.After("input", text.ShortMiddle(blk.Input.String(), most)))
 	case transcript.ToolResult:
 		word := "result"
 		if blk.Error {
 			word = "error"
 		}
 		if m.Superseded[k] {
-			word, cut = "superseded "+word, cut/4
+			word, most = "superseded "+word, cut.superseded
 		}
-		txt := text.ShortMiddle(annotate.Output(blk.Text()), cut)
+		txt := text.ShortMiddle(annotate.Output(blk.Text()), most)
 		fmt.Fprintf(b, "(%s [%s])%s", word, m.Handles[k], fence.After("result", txt))
 	case transcript.Image:
 		b.WriteString("(image)")
 	case transcript.Opaque:
 		fmt.Fprintf(b, "(%s)", fence.Line(blk.Type))
 		if blk.Type == annotate.ByProgram {
-			b.WriteString(fence.After("text", text.ShortMiddle(blk.Raw, 4*cut)))
+			b.WriteString(fence.After("text", text.ShortMiddle(blk.Raw, 4*most)))
 		}
 	}
 	b.WriteString("\n")
@@ -171,14 +195,19 @@ type group struct {
 }
 
 // groups divides what has to be read into as few groups of room tokens as possible, never
-// through a round. Long blocks are cut first; what does not fit by itself is cut harder.
+// through a round. Long blocks are cut first, as little as fits; what does not fit by itself is cut harder.
 func (s *Source) groups(from, room int, count func(string) int) []group {
-	cut := sourceCuts[0]
-	for _, cut = range sourceCuts[:3] {
-		list := s.pieces(from, s.Need.End, cut)
-		if text := s.write(list, len(list)); count(text) <= room {
-			return []group{{from, s.Need.End, text}}
-		}
+	cuts, whole := s.cuts(), group{start: from, end: s.Need.End}
+	fits := func(n int) bool {
+		list := s.pieces(from, s.Need.End, cuts[n])
+		whole.text = s.write(list, len(list))
+		return count(whole.text) <= room
+	}
+	if fits(0) {
+		return []group{whole}
+	}
+	if n := sort.Search(len(cuts), fits); n < len(cuts) && fits(n) {
+		return []group{whole}
 	}
 	var out []group
 	open := group{start: from}
@@ -188,11 +217,11 @@ func (s *Source) groups(from, room int, count func(string) int) []group {
 		for next < s.Need.End && !s.Msgs[next-s.First].Cut {
 			next++
 		}
-		list := s.pieces(i, next, cut)
+		list := s.pieces(i, next, leastCut)
 		txt := s.write(list, len(list))
-		for _, harder := range []int{sourceCuts[3], sourceCuts[3] / 4} {
+		for _, cut := range harder {
 			if count(txt) > room {
-				list = s.pieces(i, next, harder)
+				list = s.pieces(i, next, cut)
 				txt = s.write(list, len(list))
 			}
 		}

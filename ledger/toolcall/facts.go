@@ -189,7 +189,7 @@ type ResultFacts struct {
 	Bytes     int     `json:"bytes"`
 	// Unchanged: it shows nothing, it says that an earlier result still holds.
 	Unchanged bool `json:"unchanged,omitempty"`
-	// Started is the name of what goes on in the background.
+	// Started is the name of what runs in the background, and has not ended as far as the result tells.
 	Started string `json:"started,omitempty"`
 	// Cwd is where the agent put its shell back to.
 	Cwd string `json:"cwd,omitempty"`

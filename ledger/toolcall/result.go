@@ -45,11 +45,14 @@ func DescribeResult(call CallFacts, r transcript.ToolResult) ResultFacts {
 	if f.Started = started(head); f.Started != "" && f.Outcome == Succeeded && f.ExitCode == nil {
 		f.Outcome = Running
 	}
-	if call.Task != "" && !r.Error {
-		if _, end, told := TaskEnd(txt[:min(len(txt), headLook)]); told {
+	if call.Task != "" { // a question has been answered, whatever it was about
+		if f.Outcome == Running {
+			f.Outcome = Succeeded
+		}
+		if _, end, told := TaskEnd(head); told && !r.Error {
 			f.Outcome, f.ExitCode = end.Outcome, end.ExitCode
-		} else if strings.Contains(head, "<status>running</status>") {
-			f.Outcome = Running
+		} else if f.ExitCode == nil {
+			f.Started = call.Task // no end is known
 		}
 	}
 	if _, dir, ok := strings.Cut(tail, "\nShell cwd was reset to "); ok && runs {
