@@ -12,7 +12,7 @@ import (
 
 // Messages returns the messages to send now, none while the session has none: it is [Session.View] and
 // [Session.Resolve] in one. Results directly follow their calls, even if other messages arrived in
-// between. Programs that send a wire's bytes want the view itself. Some models bind thinking to what is before
+// between. A result that no call waits for is text, and one that came twice is shown once. Programs that send a wire's bytes want the view itself. Some models bind thinking to what is before
 // it ([model.ThinkingRule].Bound): there it is an error if the model thinks and Thinking.Drops of the session's model
 // does not say that requests ask to drop what no longer verifies. The view itself says when they have to.
 // The store, and so the context, is asked only if something has to be written or read.
@@ -27,7 +27,7 @@ func (s *Session) Messages(ctx context.Context) ([]Message, error) {
 		}
 		return s.resolveLocked(ctx, v)
 	})
-	return order.Results(msgs), err
+	return order.Results(order.Answering(msgs)), err
 }
 
 // dropsLocked returns an error if a view, or one that is to come, has thinking that the provider would refuse, and

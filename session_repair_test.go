@@ -8,8 +8,12 @@ import (
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/internal/difftest"
+	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
+	"github.com/pleat-dev/pleat/wire/anthropic"
+	"github.com/pleat-dev/pleat/wire/gemini"
+	"github.com/pleat-dev/pleat/wire/openai"
 )
 
 // TestRepair opens a session whose process died while tools ran.
@@ -90,6 +94,39 @@ func TestLateResults(t *testing.T) {
 		}
 		if tt.name != "the model answered" && mustSync(t, s, append(msgs, answered)) != s {
 			t.Errorf("%s: the view, handed back, is another conversation", tt.name)
+		}
+	}
+}
+
+// TestResultsOfNothing appends results that came twice, or answer no call. All wires take what is shown of them.
+func TestResultsOfNothing(t *testing.T) {
+	a, said := pleat.Results(pleat.Result("a", "x")), pleat.Assistant(pleat.Say("Done."))
+	both := transcript.NewMessage(transcript.RoleTool, pleat.Result("a", "x"), pleat.Result("b", "x"))
+	for _, tt := range []struct {
+		then []pleat.Message
+		want string
+	}{
+		{[]pleat.Message{a, a, said}, "Look. (a) =a Done."},
+		{[]pleat.Message{a, said, a}, "Look. (a) =a Done."},
+		{[]pleat.Message{both, said}, "Look. (a) =a [a result that no call waits for]\n x Done."},
+		{
+			[]pleat.Message{a, said, pleat.Results(pleat.Result("a", "y"))},
+			"Look. (a) =a Done. [a result that no call waits for]\n y",
+		},
+	} {
+		s := open(t, store.NewMemory(), nil)
+		mustAppend(t, s, pleat.User("Look."), pleat.Assistant(pleat.Call("a", "ls", `{}`)))
+		mustAppend(t, s, tt.then...)
+		if got := order(messages(t, s)); got != tt.want {
+			t.Errorf("%q, not %q", got, tt.want)
+		}
+		r := &model.Request{Model: "m", MaxTokens: 1, Messages: messages(t, s)}
+		for _, encode := range []func(*model.Request) ([]byte, error){
+			anthropic.Encode, gemini.Encode, openai.EncodeChat, openai.EncodeResponses,
+		} {
+			if _, err := encode(r); err != nil {
+				t.Error(err)
+			}
 		}
 	}
 }

@@ -11,9 +11,10 @@ import (
 // Mask replaces old results by a stub, the oldest first, until the goal is met. The calls
 // stay.
 type Mask struct {
-	Keep   int      `json:"keep,omitempty"`   // newest results that stay; 0: none
-	Min    int      `json:"min,omitempty"`    // results of fewer characters stay; 0: all are masked
-	Exempt []string `json:"exempt,omitempty"` // tools whose results stay, by name or by class ("@read"); nil: none
+	Keep int `json:"keep,omitempty"` // newest results that stay; 0: none
+	Min  int `json:"min,omitempty"`  // results of fewer characters stay; 0: all are masked
+	// Exempt are tools whose results stay until their turns are folded, by name or by class ("@read"); nil: none.
+	Exempt []string `json:"exempt,omitempty"`
 	Stub   string   `json:"stub,omitempty"`   // {tool}, {call_id}, {tokens}, {handle}; empty: pleat's own
 	All    bool     `json:"all,omitempty"`    // masks all old results at once, whatever the goal
 	Unseen bool     `json:"unseen,omitempty"` // also masks results that no model has seen yet

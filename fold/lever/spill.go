@@ -151,7 +151,7 @@ func (s Spill) limit(tool string) int {
 // spill folds one result, if that makes it shorter.
 func (s Spill) spill(b *fold.Birth, ref transcript.BlockRef, why string) *fold.Fold {
 	r, ok := b.Result(ref)
-	if !ok {
+	if !ok || r.Parts.Has(transcript.KindImage) { // which no model has seen, and unfold does not show
 		return nil
 	}
 	whole, file := r.Text(), ""

@@ -174,3 +174,14 @@ func TestSpillKeepsReminders(t *testing.T) {
 		})
 	}
 }
+
+// TestSpillKeepsImages: a result with an image stays, since no model has seen it and unfold gives back text alone.
+func TestSpillKeepsImages(t *testing.T) {
+	s := openWith(t, &pleat.Options{Policy: fold.Policy{Name: "test", AtBirth: fold.Steps{lever.Spill{Chars: 10, Preview: 50}}}})
+	r := transcript.Result("a", strings.Repeat("word ", 40))
+	r.Parts = transcript.BlocksOf(append(r.Parts.List(), transcript.Image{MediaType: "image/png", Data: transcript.Plain("aaaa")})...)
+	say(t, s, transcript.User("Look."), transcript.Assistant(transcript.Call("a", "view", "{}")), transcript.Results(r))
+	if got := s.Folds(); len(got) > 0 {
+		t.Errorf("folded: %s", got[0].Stub)
+	}
+}

@@ -13,9 +13,10 @@ import (
 // Supersede folds results that a later one made stale or showed again: files that were read
 // or changed again, repeated calls, failures that were mended since.
 type Supersede struct {
-	Keep   int      `json:"keep,omitempty"`   // newest results that stay; 0: none
-	Exempt []string `json:"exempt,omitempty"` // tools whose results stay, by name or by class ("@read"); nil: none
-	Stub   string   `json:"stub,omitempty"`   // as in [Mask]; empty: pleat's own
+	Keep int `json:"keep,omitempty"` // newest results that stay; 0: none
+	// Exempt are tools whose results stay until their turns are folded, by name or by class ("@read"); nil: none.
+	Exempt []string `json:"exempt,omitempty"`
+	Stub   string   `json:"stub,omitempty"` // as in [Mask]; empty: pleat's own
 }
 
 // Name returns "supersede".

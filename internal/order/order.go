@@ -3,6 +3,8 @@
 package order
 
 import (
+	"slices"
+
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -49,6 +51,38 @@ func Results(msgs []transcript.Message) []transcript.Message {
 		}
 		if i < len(stays) {
 			out = stays[i].appendTo(out)
+		}
+	}
+	return out
+}
+
+// Answering returns the messages with those results alone that answer a call. Another becomes text, or is left
+// out if it only came twice.
+func Answering(msgs []transcript.Message) (out []transcript.Message) {
+	orphans := transcript.NewTranscript(msgs...).Orphans()
+	if len(orphans) == 0 {
+		return msgs
+	}
+	known := make(map[string]bool) // results by call and text
+	for i, m := range msgs {
+		var blocks []transcript.Block
+		changed := false
+		for k, b := range m.Blocks().All() {
+			r, isResult := b.(transcript.ToolResult)
+			orphan := isResult && slices.Contains(orphans, transcript.BlockRef{Message: i, Block: k})
+			said := r.CallID + "\x00" + r.Text()
+			switch changed = changed || orphan; {
+			case !orphan:
+				blocks = append(blocks, b)
+			case !known[said]:
+				blocks = append(append(blocks, transcript.Say("[a result that no call waits for]\n")), r.Parts.List()...)
+			}
+			known[said] = known[said] || isResult
+		}
+		if !changed {
+			out = append(out, m)
+		} else if len(blocks) > 0 {
+			out = append(out, transcript.NewMessage(transcript.RoleUser, blocks...).WithOrigin(m.Origin()))
 		}
 	}
 	return out

@@ -84,6 +84,9 @@ func (s *Source) cuts() []lengths {
 	for i := range s.Msgs {
 		for _, b := range s.Msgs[i].Blocks().All() {
 			all = max(all, 2*len(transcript.BlockText(b)))
+			if o, ok := b.(transcript.Opaque); ok {
+				all = max(all, len(o.Raw))
+			}
 		}
 	}
 	list := []lengths{{all, all}}
