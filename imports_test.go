@@ -141,6 +141,7 @@ var imports = map[string][]string{
 
 	// The doors work through Session.
 	"agent": {
+		"internal/digester", // which model its digests are asked of, and so what they cost
 		"internal/inside",
 		"", "fold", "fold/lever", "internal/glob", "internal/secrets", "internal/shell", "ledger", "ledger/toolcall",
 		"model", "recall", "store", "tokens", "transcript",

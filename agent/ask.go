@@ -10,6 +10,7 @@ import (
 	"github.com/pleat-dev/pleat/internal/inside"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/internal/digester"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -122,7 +123,7 @@ var errNothing = errors.New("the model answered with nothing")
 
 // meterDigests counts what digests cost into what the run has spent.
 func (a *Agent) meterDigests(o *pleat.Options) {
-	writer, m := o.Digest.Generator, o.Digest.Asked(o.Model)
+	writer, m := o.Digest.Generator, digester.Asked(o.Digest, o.Model)
 	if writer == nil {
 		return
 	}

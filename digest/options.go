@@ -44,18 +44,3 @@ type Options struct {
 	// them for five minutes; 0: the policy's, else 3; negative: never.
 	Breaker int
 }
-
-// Asked returns the model that writes the digests of a session with the given model.
-func (o Options) Asked(session model.Model) model.Model {
-	if named(o.Model) {
-		return o.Model
-	}
-	if client, ok := o.Generator.(interface{ DefaultModel() model.Model }); ok {
-		if m := client.DefaultModel(); named(m) && m.ID != session.ID {
-			return m
-		}
-	}
-	return session
-}
-
-func named(m model.Model) bool { return m.ID != "" || m.Window != 0 }

@@ -18,11 +18,26 @@ const callsPer, breakerPause = 10 * time.Minute, 5 * time.Minute
 // Fill sets what is zero in options to its default: breaker is the policy's, session the
 // session's model.
 func Fill(o *digest.Options, breaker int, session model.Model) {
-	o.Model = o.Asked(session)
+	o.Model = Asked(*o, session)
 	o.Deadline = cmp.Or(max(o.Deadline, 0), time.Minute)
 	o.Calls = cmp.Or(o.Calls, 24)
 	o.Breaker = cmp.Or(o.Breaker, breaker, 3)
 }
+
+// Asked returns the model that writes the digests of a session with the given model.
+func Asked(o digest.Options, session model.Model) model.Model {
+	if named(o.Model) {
+		return o.Model
+	}
+	if client, ok := o.Generator.(interface{ DefaultModel() model.Model }); ok {
+		if m := client.DefaultModel(); named(m) && m.ID != session.ID {
+			return m
+		}
+	}
+	return session
+}
+
+func named(m model.Model) bool { return m.ID != "" || m.Window != 0 }
 
 // Guard keeps a session from asking a model that does not help, and from asking too
 // often. It is safe for concurrent use.

@@ -1,9 +1,10 @@
-package digest_test
+package digester_test
 
 import (
 	"testing"
 
 	"github.com/pleat-dev/pleat/digest"
+	"github.com/pleat-dev/pleat/internal/digester"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/pleattest"
 	"github.com/pleat-dev/pleat/wire/anthropic"
@@ -33,7 +34,7 @@ func TestAsked(t *testing.T) {
 		},
 		{"named", digest.Options{Generator: &openai.ChatClient{Model: small}, Model: model.Model{ID: "m"}}, "m", 0},
 	} {
-		if m := tt.of.Asked(session); m.ID != tt.id || m.Window != tt.window {
+		if m := digester.Asked(tt.of, session); m.ID != tt.id || m.Window != tt.window {
 			t.Errorf("%s: %s with a window of %d", tt.name, m.ID, m.Window)
 		}
 	}
