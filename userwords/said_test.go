@@ -110,20 +110,20 @@ func TestTypedText(t *testing.T) {
 			"rename it",
 		},
 		{
-			"meanwhile",
+			"meanwhile, or a hook's words",
 			user(
 				"<system-reminder>\nThe user sent the following message:\nuse tabs\n\nPlease address this message and continue with your tasks.\n</system-reminder>",
 			),
-			"use tabs",
+			"",
 		},
 		{
-			"meanwhile, as system",
+			"meanwhile, as the log says",
 			transcript.NewMessage(
 				transcript.RoleSystem,
 				transcript.Say(
 					"The user sent a new message while you were working:\nuse tabs\n\nThis is how Claude Code surfaces messages",
 				),
-			),
+			).WithOrigin(transcript.OriginTyped),
 			"use tabs",
 		},
 		{

@@ -45,7 +45,10 @@ type Span struct {
 type Notes []Span
 
 // State is what has to be known of earlier messages: which calls wait for their results. The zero value is ready.
-type State struct{ waiting map[string]string } // names of tools by id
+type State struct {
+	waiting map[string]string // names of tools by id
+	begun   bool              // somebody other than the program has spoken
+}
 
 // call remembers a call until it is answered. Once more than 1,000 wait, all are forgotten: nobody answered them.
 func (s *State) call(c transcript.ToolCall) {
@@ -61,7 +64,7 @@ func (s *State) call(c transcript.ToolCall) {
 // Message reads the next message of a conversation. Before may be nil: then results have no notes.
 func Message(m transcript.Message, before *State) (notes Notes) {
 	if before == nil {
-		before = new(State)
+		before = &State{begun: true}
 	}
 	for i, b := range m.Blocks().All() {
 		switch b := b.(type) {
@@ -79,6 +82,8 @@ func Message(m transcript.Message, before *State) (notes Notes) {
 			}
 		}
 	}
+	system := m.Role() == transcript.RoleSystem || m.Role() == transcript.RoleDeveloper
+	before.begun = before.begun || !system
 	switch m.Role() {
 	case transcript.RoleAssistant, transcript.RoleTool:
 		return notes
@@ -87,9 +92,15 @@ func Message(m transcript.Message, before *State) (notes Notes) {
 		slices.SortStableFunc(notes, func(a, b Span) int { return a.Block - b.Block })
 		return notes
 	}
+	who := Unsure
+	if m.Origin() == transcript.OriginTyped {
+		who = User
+	} else if !before.begun || m.Origin() > transcript.OriginTyped {
+		return notes
+	}
 	for i, b := range m.Blocks().All() {
-		if t, ok := b.(transcript.Text); ok && m.Origin() <= transcript.OriginTyped {
-			if list, ok := quoted(t.Text.String()); ok {
+		if t, ok := b.(transcript.Text); ok {
+			if list, ok := quoted(t.Text.String(), who); ok {
 				notes = append(notes, shifted(i, 0, list)...)
 			}
 		}

@@ -65,7 +65,7 @@ func TestMessage(t *testing.T) {
 		{[]string{"<bash-input>ls</bash-input>"}, "!ls", ""},
 		{[]string{"<bash-input>ls</bash-input>\n<bash-input>pwd</bash-input>"}, "!ls | !pwd", ""},
 		{[]string{"<task>\nmine\n</task>", "<environment_details>\nx\n</environment_details>"}, "mine", ""},
-		{[]string{passed}, "mine", ""},
+		{[]string{passed}, "", "mine"}, // a hook's words stand there too
 		{[]string{"The user sent a new message while you were working:\nmine"}, "mine", ""},
 
 		// One holds all that was typed: what is beside it may be anybody's.
@@ -424,4 +424,27 @@ func FuzzMessage(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestSystemPasses: a client passes on typed words in system messages, but hooks speak there too, and before
+// anybody has spoken it is the program that does.
+func TestSystemPasses(t *testing.T) {
+	var before State
+	for _, tt := range []struct {
+		role   transcript.Role
+		unsure string
+	}{
+		{transcript.RoleSystem, ""}, {transcript.RoleDeveloper, ""}, {transcript.RoleUser, ""},
+		{transcript.RoleSystem, "mine"}, {transcript.RoleDeveloper, "mine"},
+	} {
+		m := transcript.NewMessage(tt.role, transcript.Say("The user sent a new message while you were working:\nmine"))
+		if tt.role == transcript.RoleUser {
+			m = transcript.User("hello")
+		}
+		notes := Message(m, &before)
+		words, unsure := notes.Words(m, 0)
+		if tt.role != transcript.RoleUser && words != "" || unsure != tt.unsure {
+			t.Errorf("%s: typed %q, unsure %q, want %q", tt.role, words, unsure, tt.unsure)
+		}
+	}
 }

@@ -55,11 +55,12 @@ func announces(txt string) bool {
 		slices.ContainsFunc(client.All().Forms, func(f client.Form) bool { return f.Announces && f.Is(txt) })
 }
 
-// quoted reads a text in which a client passes on what a person typed.
-func quoted(txt string) ([]Span, bool) {
+// quoted reads a text in which a client passes on what a person typed. Who is [Unsure] where a client also puts what
+// others wrote, such as a hook, without words before it.
+func quoted(txt string, who Who) ([]Span, bool) {
 	for _, q := range client.All().Passes {
 		if start, end := q.In(txt); start >= 0 {
-			return []Span{{End: start}, {Start: start, End: end, Who: User}, {Start: end, End: len(txt)}}, true
+			return []Span{{End: start}, {Start: start, End: end, Who: who}, {Start: end, End: len(txt)}}, true
 		}
 	}
 	return nil, false

@@ -16,7 +16,7 @@ func read(txt string) (list []Span, only bool) {
 	if body == "" {
 		return nil, false
 	}
-	list, ok := quoted(body)
+	list, ok := quoted(body, User)
 	if !ok && isForm(body) {
 		list, ok = spanOf(body, Program), true
 	}
@@ -126,7 +126,7 @@ func readInside(txt, name string) []Span {
 		return list
 	}
 	if body := strings.TrimSpace(txt); slices.Contains(client.All().Result.Reminders, name) {
-		if list, ok := quoted(body); ok {
+		if list, ok := quoted(body, Unsure); ok {
 			return shifted(0, strings.Index(txt, body), list)
 		}
 	}
