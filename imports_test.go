@@ -104,7 +104,9 @@ var imports = map[string][]string{
 		"digest", "fold", "internal/annotate", "internal/epoch", "internal/fault", "internal/journal", "internal/summarizer",
 		"internal/text", "model", "store", "transcript",
 	},
-	"internal/inside": {"fold", "fold/lever", "internal/finder", "ledger", "model", "tokens", "transcript", "userwords"},
+	"internal/inside": {
+		"fold", "fold/lever", "internal/conv", "internal/finder", "ledger", "model", "tokens", "transcript", "userwords",
+	},
 
 	"": {
 		"digest", "fold", "fold/lever", "internal/conv", "internal/digester", "internal/dump", "internal/epoch",
@@ -167,7 +169,8 @@ var imports = map[string][]string{
 	},
 	"proxy/internal/exchange": {
 		"internal/inside",
-		"", "fold", "fold/lever", "internal/behind", "internal/bill", "internal/fault", "internal/relay", "internal/sse",
+		"", "fold", "fold/lever", "internal/behind", "internal/bill", "internal/conv", "internal/fault", "internal/relay",
+		"internal/sse",
 		"model", "policy", "proxy/internal/httpbody", "proxy/internal/lineage", "proxy/internal/protocol", "recall",
 		"store", "tokens", "transcript", "wire/anthropic",
 	},

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/internal/conv"
 	"github.com/pleat-dev/pleat/internal/finder"
 	"github.com/pleat-dev/pleat/internal/inside"
 	"github.com/pleat-dev/pleat/internal/meter"
@@ -22,6 +23,23 @@ func init() { inside.Provide(func(s any) inside.Session { return inner{s.(*Sessi
 
 // inner is a session as pleat's own packages and the recall tools use it.
 type inner struct{ *Session }
+
+func (s inner) CanTakeBack(b conv.Back) (can, again bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	can = b.Count == 0 || s.st.LooseFrom() <= b.From
+	return can, b.Again != nil && s.st.CanShorten(b.From-1, conv.ShapesOf(*b.Again))
+}
+
+func (s inner) TakeBack(ctx context.Context, b conv.Back) error {
+	return s.locked(ctx, func() error {
+		entries, err := s.backLocked(b)
+		if err == nil {
+			err = s.appendLocked(ctx, entries, nil)
+		}
+		return err
+	})
+}
 
 func (s inner) Mark(
 	ctx context.Context, labels []string, data []byte, msgs ...transcript.Message,

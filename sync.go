@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/pleat-dev/pleat/internal/conv"
 	"github.com/pleat-dev/pleat/internal/journal"
 	"github.com/pleat-dev/pleat/internal/match"
 	"github.com/pleat-dev/pleat/internal/text"
@@ -23,11 +24,11 @@ type Synced struct {
 	Reason string // why it is not Appended
 	From   Key    // the session that it was before, which it still is if it is Appended
 	Shared int    // how many messages of that one it has
-	Back   int    // how many messages of the user were taken back
+	Back   int    // how many messages were taken back
 }
 
-// Sync brings the session in line with a program's whole history. New messages are appended; what the user said
-// after the last answer, and the history no longer has, is taken back; if the history diverges elsewhere, s becomes
+// Sync brings the session in line with a program's whole history. New messages are appended; what was said
+// after the last answer in any role, and the history no longer has, is taken back; if the history diverges elsewhere, s becomes
 // a fork of itself with a Key of its own, or a new session if they share nothing. Older messages than the two newest
 // turns, apart from the first question or exchange, may be missing if ids of calls are the same, and a view of s may
 // stand for what it shows. System messages, thinking, images and how turns are cut into messages are not compared.
@@ -100,14 +101,11 @@ func (s *Session) followLocked(ctx context.Context, h *match.History) (*Session,
 
 // goOnLocked appends what is new, after an entry that takes back what the history lacks.
 func (s *Session) goOnLocked(ctx context.Context, h *match.History, m match.Meeting) error {
-	var first, last []store.Entry
-	if m.Back.Len() > 0 {
-		e, err := journal.Back(m.Back.Start, m.Back.Len())
-		if err != nil {
-			return err
-		}
-		first = append(first, e)
+	first, err := s.backLocked(conv.Back{From: m.Back.Start, Count: m.Back.Len(), Again: m.Again})
+	if err != nil {
+		return err
 	}
+	var last []store.Entry
 	if lead := s.st.LeadFrom(h.Lead(), h.Said); lead != nil {
 		e, err := journal.Lead(*lead)
 		if err != nil {
@@ -116,6 +114,15 @@ func (s *Session) goOnLocked(ctx context.Context, h *match.History, m match.Meet
 		last = append(last, e)
 	}
 	return s.appendLocked(ctx, first, m.Rest, last...)
+}
+
+// backLocked is the entry that takes something back, none if there is nothing.
+func (s *Session) backLocked(b conv.Back) ([]store.Entry, error) {
+	if b.IsZero() {
+		return nil, nil
+	}
+	e, err := s.journal.Back(b.From, b.Count, b.Again)
+	return []store.Entry{e}, err
 }
 
 func readHistory(msgs []Message) (*match.History, error) {

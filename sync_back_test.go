@@ -266,3 +266,47 @@ func TestSyncBackRandom(t *testing.T) {
 	}
 	t.Logf("%d forks", forks)
 }
+
+// TestSyncShortened: text at the end of the newest message, beside results or in one, leaves the session as a message
+// does, here and where it is read back.
+func TestSyncShortened(t *testing.T) {
+	st, key := store.NewMemory(), pleat.Key{Session: "s"}
+	s, err := pleat.OpenSession(t.Context(), st, key, nil)
+	must(t, err)
+	call := func(id string) pleat.Message { return pleat.Assistant(pleat.Call(id, "read", "{}")) }
+	beside := func(texts ...string) pleat.Message {
+		blocks := []transcript.Block{pleat.Result("c1", "one")}
+		for _, text := range texts {
+			blocks = append(blocks, pleat.Say(text))
+		}
+		return transcript.NewMessage(transcript.RoleUser, blocks...)
+	}
+	system := transcript.NewMessage(transcript.RoleSystem, pleat.Say("It is six."))
+	history := []pleat.Message{pleat.User("Go."), call("c1"), beside("And then?"), call("c2"), pleat.Results(pleat.Result("c2", "two")), say("Done.")}
+	for _, sent := range [][]pleat.Message{
+		append(slices.Clone(history[:2]), beside("And then?", "It is five."), system),
+		append(slices.Clone(history[:4]), pleat.Results(pleat.Result("c2", "two\nIt is seven."))),
+		history,
+	} {
+		did, err := s.Sync(t.Context(), sent)
+		if must(t, err); !did.Appended {
+			t.Errorf("%+v", did)
+		}
+	}
+	again, err := pleat.OpenSession(t.Context(), st, key, nil)
+	must(t, err)
+	for _, s := range []*pleat.Session{s, again} {
+		msgs, err := s.Messages(t.Context())
+		if must(t, err); len(msgs) != len(history) {
+			t.Errorf("%d messages", len(msgs))
+		}
+		said, _ := inside.Of(s).UserWords()
+		if text := fmt.Sprint(msgs, said); strings.Contains(text, "It is") || len(said) != 2 || said[1].Text != "And then?" {
+			t.Errorf("it has %s", text)
+		}
+		found, err := s.Search(t.Context(), pleat.SearchRequest{Queries: []string{"It is"}})
+		if must(t, err); len(found.Answers[0].Hits) != 0 {
+			t.Errorf("search finds %+v", found)
+		}
+	}
+}

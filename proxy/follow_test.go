@@ -465,3 +465,49 @@ func said(role, text string) string { return fmt.Sprintf(`{"role":%q,"content":"
 func begun(text string) func(*agent) []string {
 	return func(*agent) []string { return []string{said("user", text)} }
 }
+
+var literal = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
+
+// TestDroppedText: what a client says at the end of each request alone, in a message or at the end of one, and leaves
+// out of the next, makes no fork; recall stays, and pages do not quote it.
+func TestDroppedText(t *testing.T) {
+	for _, on := range protocol.Protocols {
+		for _, apart := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, apart %t", on.Format, apart), func(t *testing.T) {
+				up := &capture{to: upstreamtest.New(upstreamtest.Options{Calls: 12, Bytes: 12_000})}
+				r := newReports()
+				a := newAgent(on, start(t, up, Options{Window: window, Report: r.add}), "Do all the steps.")
+				for more := true; more; {
+					b, last := *a, len(a.history)-1
+					b.history = slices.Clone(a.history)
+					if text := fmt.Sprintf("It is %d.", len(a.bodies)); apart {
+						b.say(text)
+					} else {
+						all := literal.FindAllString(b.history[last], -1)
+						long := slices.MaxFunc(all, func(x, y string) int { return len(x) - len(y) })
+						b.history[last] = strings.Replace(b.history[last], long, long[:len(long)-1]+`\n`+text+`"`, 1)
+					}
+					reply, err := b.send()
+					must(t, err)
+					a.bodies = b.bodies
+					more, err = a.take(reply)
+					must(t, err)
+				}
+				list := r.wait(len(a.bodies))
+				for i, got := range list {
+					if got.Forked || got.Session != list[0].Session {
+						t.Errorf("request %d: session %s, forked %t", i, got.Session, got.Forked)
+					}
+				}
+				if !list[len(list)-1].Folded {
+					t.Error("nothing was folded")
+				}
+				for i, body := range up.all() {
+					if n := bytes.Count(body, []byte("It is ")); !bytes.Contains(body, []byte(`"unfold"`)) || n != 1 {
+						t.Errorf("request %d has %d of the texts, or no tools of pleat's", i, n)
+					}
+				}
+			})
+		}
+	}
+}

@@ -102,7 +102,7 @@ const (
 	EntryUsage   EntryKind = "usage"   // what the provider reported for a request
 	EntryPrefix  EntryKind = "prefix"  // label: hash of a client's conversation prefix
 	EntrySystem  EntryKind = "system"  // the system messages of the newest history
-	EntryBack    EntryKind = "back"    // messages of the user that the next history lacked
+	EntryBack    EntryKind = "back"    // what the next history lacked, of what was said last
 	EntryBill    EntryKind = "bill"    // what a proxy's requests used and cost
 )
 

@@ -165,6 +165,14 @@ func (t *Transcript) TakeOut(start, end int) {
 	}
 }
 
+// Shorten puts m in place of message i, which has more text at its end.
+func (t *Transcript) Shorten(i int, m Message) {
+	if t.read == nil {
+		t.msgs[i] = m
+	}
+	t.sizes[i] = int32(m.Blocks().Len())
+}
+
 func (t *Transcript) call(id string, ref BlockRef) {
 	if t.read != nil {
 		id = strings.Clone(id) // do not hold on to the message

@@ -28,6 +28,7 @@ type Said struct {
 	Question string `json:"question,omitempty"`
 
 	pastes []span // what is pasted into it
+	result bool   // a tool's result has it
 }
 
 // Words collects what people said in a conversation and the agent's task list. It takes
@@ -43,28 +44,44 @@ type Words struct {
 	stopped bool   // somebody has stopped the assistant and said nothing since
 	tasks   taskReader
 	weight  int // bytes of what was said
+	heardTo int // messages that were heard
 }
 
-// Hear takes in message i, with what is known of whose its words are. It is called for every message, in order.
+// Hear takes in message i, with what is known of whose its words are. It is called for every message, in order, and
+// again for one that has lost text at its end: what a tool brought stays.
 func (w *Words) Hear(i int, m transcript.Message, notes annotate.Notes) {
+	if i < w.heardTo {
+		w.unsay(i)
+		w.texts(i, m, notes)
+		return
+	}
+	w.heardTo = i + 1
 	if m.Role() == transcript.RoleAssistant {
 		w.assistant(i, m)
 		return
 	}
 	w.stopped = w.stopped || m.Role() == transcript.RoleUser && annotate.Stops(m)
+	for k, b := range m.Blocks().All() {
+		if r, isResult := b.(transcript.ToolResult); isResult {
+			words, unsure := notes.Words(m, k)
+			w.tasks.result(r)
+			w.doubt(Said{Message: i, Text: unsure, result: true})
+			w.heard(Said{Message: i, Text: words, Via: notes.Via(k), Block: k, result: true})
+		}
+	}
+	w.texts(i, m, notes)
+}
+
+// texts takes in what is said beside results.
+func (w *Words) texts(i int, m transcript.Message, notes annotate.Notes) {
 	var typed, doubt []string
 	for k, b := range m.Blocks().All() {
-		words, unsure := notes.Words(m, k)
-		doubt = append(doubt, unsure)
-		r, isResult := b.(transcript.ToolResult)
-		if !isResult {
-			typed = append(typed, words)
-			continue
+		if b.Kind() != transcript.KindToolResult {
+			words, unsure := notes.Words(m, k)
+			typed, doubt = append(typed, words), append(doubt, unsure)
 		}
-		w.tasks.result(r)
-		w.heard(Said{Message: i, Text: words, Via: notes.Via(k), Block: k})
 	}
-	w.doubt(i, joined(doubt))
+	w.doubt(Said{Message: i, Text: joined(doubt)})
 	w.heard(Said{Message: i, Text: joined(typed)})
 }
 
@@ -75,6 +92,7 @@ func (w *Words) TakeOut(start, end int) {
 			*at -= end - start
 		}
 	}
+	moved(&w.heardTo)
 	for _, list := range []*[]Said{&w.said, &w.doubted} {
 		var left []Said
 		for _, s := range *list {
@@ -90,6 +108,20 @@ func (w *Words) TakeOut(start, end int) {
 	for _, t := range []*TaskState{&w.tasks.state, &w.tasks.before} {
 		moved(&t.Message)
 		moved(&t.PlanMessage)
+	}
+}
+
+// unsay forgets what is said beside the results of message i.
+func (w *Words) unsay(i int) {
+	for _, list := range []*[]Said{&w.said, &w.doubted} {
+		*list = slices.DeleteFunc(*list, func(s Said) bool {
+			gone := s.Message == i && !s.result
+			if gone {
+				w.weight -= len(s.Text)
+				w.stopped = w.stopped || s.Interrupts
+			}
+			return gone
+		})
 	}
 }
 
@@ -134,10 +166,11 @@ func (w *Words) heard(s Said) {
 }
 
 // doubt takes in words of a person or a program.
-func (w *Words) doubt(i int, text string) {
-	if text != "" {
-		w.doubted = append(w.doubted, Said{Message: i, Text: strings.Clone(text), pastes: pastesIn(text)})
-		w.weight += len(text)
+func (w *Words) doubt(s Said) {
+	if s.Text != "" {
+		s.Text, s.pastes = strings.Clone(s.Text), pastesIn(s.Text)
+		w.doubted = append(w.doubted, s)
+		w.weight += len(s.Text)
 	}
 }
 

@@ -434,8 +434,11 @@ func TestSystemPasses(t *testing.T) {
 		role   transcript.Role
 		unsure string
 	}{
-		{transcript.RoleSystem, ""}, {transcript.RoleDeveloper, ""}, {transcript.RoleUser, ""},
-		{transcript.RoleSystem, "mine"}, {transcript.RoleDeveloper, "mine"},
+		{transcript.RoleSystem, ""},
+		{transcript.RoleDeveloper, ""},
+		{transcript.RoleUser, ""},
+		{transcript.RoleSystem, "mine"},
+		{transcript.RoleDeveloper, "mine"},
 	} {
 		m := transcript.NewMessage(tt.role, transcript.Say("The user sent a new message while you were working:\nmine"))
 		if tt.role == transcript.RoleUser {

@@ -59,7 +59,8 @@ const (
 
 // Waits reports whether an entry may be written after the request was sent.
 func Waits(e store.Entry) bool {
-	return e.Kind == store.EntryMessage || e.Kind == store.EntryPrefix || e.Kind == store.EntryUsage
+	return e.Kind == store.EntryMessage || e.Kind == store.EntryPrefix || e.Kind == store.EntryUsage ||
+		e.Kind == store.EntryBack
 }
 
 // Append implements [store.Store].

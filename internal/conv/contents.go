@@ -83,17 +83,35 @@ func (c *Contents) takeOut(start, end int) {
 	c.kept = slices.Delete(c.kept, start, end)
 }
 
+// shorten puts m in place of message i.
+func (c *Contents) shorten(i int, m transcript.Message, k KeptMessage) {
+	if c.large != nil && c.large.i == i {
+		c.large = nil
+	}
+	if e := c.held[i]; e != nil {
+		c.order.Remove(e)
+		c.bytes -= e.Value.(*heldMessage).bytes
+		delete(c.held, i)
+	}
+	c.kept[i] = k
+	c.hold(i, m)
+}
+
 // Entry is the number of the entry that message i was stored in.
 func (c *Contents) Entry(i int) uint64 { return c.kept[i].Seq }
 
 // Find returns the message whose entry has a number.
 func (c *Contents) Find(seq uint64) (message int, ok bool) {
-	return slices.BinarySearchFunc(c.kept, seq, func(k KeptMessage, seq uint64) int { return cmp.Compare(k.Seq, seq) })
+	message, ok = slices.BinarySearchFunc(c.kept, seq, func(k KeptMessage, seq uint64) int { return cmp.Compare(k.Seq, seq) })
+	if !ok { // one that came again has a later entry than those after it
+		message = slices.IndexFunc(c.kept, func(k KeptMessage) bool { return k.Seq == seq })
+	}
+	return message, message >= 0 && message < len(c.kept) && c.kept[message].Seq == seq
 }
 
 // at returns message i, or a stand-in if what was stored of it is damaged.
 func (c *Contents) at(ctx context.Context, i int) (transcript.Message, error) {
-	if m, ok := c.holding(i); ok {
+	if m, ok := c.Held(i); ok {
 		if e := c.held[i]; e != nil {
 			c.order.MoveToFront(e)
 		}
@@ -107,8 +125,8 @@ func (c *Contents) at(ctx context.Context, i int) (transcript.Message, error) {
 	return m, nil
 }
 
-// holding returns message i if it is in memory.
-func (c *Contents) holding(i int) (m transcript.Message, ok bool) {
+// Held returns message i if it is in memory.
+func (c *Contents) Held(i int) (m transcript.Message, ok bool) {
 	if c.large != nil && c.large.i == i {
 		return c.large.m, true
 	}

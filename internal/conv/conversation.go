@@ -180,6 +180,23 @@ func (c *Conversation) TakeOut(start, end int) {
 	c.measured = slices.DeleteFunc(c.measured, func(m measured) bool { return m.end > start })
 }
 
+// Shorten puts m in place of message i, which has more text at its end, see [Cut].
+func (c *Conversation) Shorten(i int, m transcript.Message, shapes []BlockShape, at KeptMessage) {
+	was, notes := c.facts[i], annotate.Message(m, nil)
+	c.Index.takeOut(i, -1, was)
+	c.whole -= c.facts.Tokens(i, i+1)
+	f := c.describe(i, m, shapes, notes)
+	for b := range f.Blocks { // whose results they are, and who said it, is known
+		f.Blocks[b].Call, f.Blocks[b].Fixed = was.Blocks[b].Call, was.Blocks[b].Fixed
+	}
+	c.facts[i] = f
+	c.whole += c.facts.Tokens(i, i+1)
+	c.rounds.Shorten(i, m)
+	c.Contents.shorten(i, m, at)
+	c.words.Hear(i, m, notes)
+	c.measured = slices.DeleteFunc(c.measured, func(m measured) bool { return m.end > i })
+}
+
 // describe finds the facts of a message. If the message is a stand-in for one that cannot
 // be read, the shapes are those of the original.
 func (c *Conversation) describe(
@@ -234,8 +251,7 @@ func (c *Conversation) describeBlock(
 		f.Text = !strings.HasPrefix(strings.TrimSpace(b.Input.String()), "{")
 		f.Fixed = b.Signed
 	case transcript.ToolResult:
-		call := c.ledger.Waiting(b.CallID)
-		if call > 0 {
+		if call := c.ledger.Waiting(b.CallID); call > 0 && ref.Message == len(c.facts) { // else it is known
 			f.Call = counted(call)
 			c.ledger.Result(ref, b.CallID, toolcall.DescribeResult(c.ledger.Entry(call).CallFacts, b))
 		}

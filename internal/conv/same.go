@@ -138,7 +138,7 @@ func (c *Conversation) SaidAt(start, end int) Said {
 
 // Holds reports whether message i is in memory, and says the same as m, with the same ids.
 func (c *Conversation) Holds(i int, m transcript.Message) bool {
-	had, ok := c.Contents.holding(i)
+	had, ok := c.Contents.Held(i)
 	return ok && (had == m || had.Role() == m.Role() && SameBlocks(had.Blocks(), m.Blocks()))
 }
 
@@ -158,26 +158,29 @@ func SameBlocks(a, b transcript.Blocks) bool {
 		return false
 	}
 	for i, x := range a.All() {
-		ok := x.Kind() == b.At(i).Kind()
-		switch y := b.At(i).(type) {
-		case transcript.Text:
-			x, is := x.(transcript.Text)
-			ok = is && sameContent(x.Text, y.Text)
-		case transcript.Thinking:
-			x, is := x.(transcript.Thinking)
-			ok = is && sameContent(x.Text, y.Text) && x.Signature == y.Signature
-		case transcript.ToolCall:
-			x, is := x.(transcript.ToolCall)
-			ok = is && x.ID == y.ID && x.Name == y.Name && x.Signed == y.Signed && sameContent(x.Input, y.Input)
-		case transcript.ToolResult:
-			x, is := x.(transcript.ToolResult)
-			ok = is && x.CallID == y.CallID && x.Error == y.Error && SameBlocks(x.Parts, y.Parts)
-		}
-		if !ok {
+		if !sameBlock(x, b.At(i)) {
 			return false
 		}
 	}
 	return true
+}
+
+func sameBlock(x, y transcript.Block) bool {
+	switch y := y.(type) {
+	case transcript.Text:
+		x, is := x.(transcript.Text)
+		return is && sameContent(x.Text, y.Text)
+	case transcript.Thinking:
+		x, is := x.(transcript.Thinking)
+		return is && sameContent(x.Text, y.Text) && x.Signature == y.Signature
+	case transcript.ToolCall:
+		x, is := x.(transcript.ToolCall)
+		return is && x.ID == y.ID && x.Name == y.Name && x.Signed == y.Signed && sameContent(x.Input, y.Input)
+	case transcript.ToolResult:
+		x, is := x.(transcript.ToolResult)
+		return is && x.CallID == y.CallID && x.Error == y.Error && SameBlocks(x.Parts, y.Parts)
+	}
+	return x.Kind() == y.Kind()
 }
 
 // SaidBy returns what a message of a view says. Where the view replaces what came, it says either.

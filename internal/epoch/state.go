@@ -116,7 +116,7 @@ func (s *State) Note(n transcript.Note) {
 	}
 }
 
-// TakeBack takes n messages of the user out, from one on, which answer no call, as if they had never been
+// TakeBack takes n messages out, from one on, which are no answers and answer no call, as if they had never been
 // there. No fold may stand for them, or for what is behind them.
 func (s *State) TakeBack(at, n int) error {
 	end := at + n
@@ -124,11 +124,11 @@ func (s *State) TakeBack(at, n int) error {
 		return fmt.Errorf("take back messages %d to %d of %d: %w", at, end, s.Len(), store.ErrCorrupt)
 	}
 	for i := at; i < end; i++ {
-		if s.Facts()[i].Role != transcript.RoleUser || s.Facts().Has(i, transcript.KindToolResult) {
-			return fmt.Errorf("take back message %d, which is not the user's: %w", i, store.ErrCorrupt)
+		if !s.Loose(i) {
+			return fmt.Errorf("take back message %d, which is an answer: %w", i, store.ErrCorrupt)
 		}
 	}
-	if slices.ContainsFunc(s.Folds, func(f *fold.Fold) bool { return f.End > at }) {
+	if s.LooseFrom() > at {
 		return fmt.Errorf("take back message %d, which is folded: %w", at, store.ErrCorrupt)
 	}
 	moved := func(place *int) {
@@ -154,6 +154,39 @@ func (s *State) TakeBack(at, n int) error {
 	}
 	s.told = slices.DeleteFunc(s.told, func(t told) bool { return t.End > at })
 	s.TakeOut(at, end)
+	s.Backs++
+	s.rebuild()
+	return nil
+}
+
+// Loose reports whether a message may be taken back, if it is not folded: it is no answer, and answers no call.
+func (s *State) Loose(i int) bool {
+	return s.Facts()[i].Role != transcript.RoleAssistant && !s.Facts().Has(i, transcript.KindToolResult)
+}
+
+// LooseFrom is the first message that no fold stands for, nor for any after it.
+func (s *State) LooseFrom() (i int) {
+	for _, f := range s.Folds {
+		i = max(i, f.End)
+	}
+	return i
+}
+
+// CanShorten reports whether a message with these blocks can come in place of message i: no fold stands for what
+// would change.
+func (s *State) CanShorten(i int, shapes []conv.BlockShape) bool {
+	return !slices.ContainsFunc(s.Folds, func(f *fold.Fold) bool {
+		return f.Start <= i && i < f.End && (f.Block < 0 || f.Block >= len(shapes) || f.Hash != shapes[f.Block].Hash)
+	})
+}
+
+// Shorten puts m in place of message i, which has more text at its end.
+func (s *State) Shorten(i int, m transcript.Message, shapes []conv.BlockShape, at conv.KeptMessage) error {
+	if i < s.Facts().Prompt() || i >= s.Len() || s.Facts()[i].Role != m.Role() || m.Role() == transcript.RoleAssistant ||
+		len(shapes) > len(s.Facts()[i].Blocks) || !s.CanShorten(i, shapes) {
+		return fmt.Errorf("put another message in place of message %d: %w", i, store.ErrCorrupt)
+	}
+	s.Conversation.Shorten(i, m, shapes, at)
 	s.Backs++
 	s.rebuild()
 	return nil

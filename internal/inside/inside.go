@@ -7,6 +7,7 @@ import (
 
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/fold/lever"
+	"github.com/pleat-dev/pleat/internal/conv"
 	"github.com/pleat-dev/pleat/internal/finder"
 	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/model"
@@ -17,6 +18,10 @@ import (
 
 // Session is the inside of a pleat.Session.
 type Session interface {
+	// CanTakeBack reports whether that can be taken back: no fold stands for it. Without again, the message stays as it is.
+	CanTakeBack(b conv.Back) (can, again bool)
+	// TakeBack takes it back.
+	TakeBack(ctx context.Context, b conv.Back) error
 	// Mark adds messages, if any, and records the place after them under each of the labels, as entries of
 	// kind store.EntryPrefix with the caller's data. It returns the number of the last entry. If
 	// another process wrote meanwhile, the session takes in what it wrote and returns store.ErrConflict.

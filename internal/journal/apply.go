@@ -53,7 +53,7 @@ func (j *Journal) apply(ctx context.Context, e store.Entry) error {
 	case store.EntrySystem:
 		return read(e, func(d epoch.Lead) error { st.SetLead(d); return nil })
 	case store.EntryBack:
-		return read(e, func(d back) error { return st.TakeBack(d.Message, d.Messages) })
+		return read(e, func(d back) error { return j.applyBack(ctx, e, d) })
 	case store.EntryPin:
 		return read(e, func(d pin) error { st.Pin(d.Text, d.Remove); return nil })
 	case store.EntryNote:
@@ -106,6 +106,32 @@ func (j *Journal) record(ctx context.Context, e store.Entry) error {
 		return err
 	}
 	return nil
+}
+
+// applyBack takes messages back, and puts another in place of the one before them.
+func (j *Journal) applyBack(ctx context.Context, e store.Entry, d back) error {
+	st := j.o.State
+	if d.Messages != 0 || d.MessageData == nil {
+		if err := st.TakeBack(d.Message, d.Messages); err != nil {
+			return err
+		}
+	}
+	if d.MessageData == nil {
+		return nil
+	}
+	k := conv.KeptMessage{Seq: e.Seq, Body: e.BodyHash, Form: d.MessageForm}
+	if k.Body.IsZero() {
+		k.Body = transcript.HashOf(e.Body)
+	}
+	m, err := d.MessageForm.Message(e.Body, j.o.Codecs)
+	if len(e.Body) == 0 {
+		m, err = st.Contents.Read(ctx, k)
+	}
+	if err != nil { // what is there has more text
+		j.o.Warn(ctx, fmt.Sprintf("message %d cannot be read back as it came again: %v", st.Len(), err))
+		return nil
+	}
+	return st.Shorten(d.Message-1, m.Decoded(), conv.ShapesOf(m), k)
 }
 
 // applyDigest takes a digest in. One whose text is damaged is as good as none.

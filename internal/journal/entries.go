@@ -7,6 +7,7 @@ import (
 
 	"github.com/pleat-dev/pleat/digest"
 	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/internal/conv"
 	"github.com/pleat-dev/pleat/internal/epoch"
 	"github.com/pleat-dev/pleat/internal/meter"
 	"github.com/pleat-dev/pleat/store"
@@ -83,14 +84,28 @@ func (j *Journal) Create(ctx context.Context, s Session, before string) error {
 // Lead is the entry that lets views begin otherwise than the conversation.
 func Lead(l epoch.Lead) (store.Entry, error) { return entry(store.EntrySystem, l) }
 
-// back is messages of the user that the next history lacked.
+// back is what was said after an answer that the next history lacked. The body is what it has of the message
+// before that, if it lacks text at its end.
 type back struct {
-	Message  int `json:"message"` // the first of them
+	Message  int `json:"message"` // the first that it lacks
 	Messages int `json:"messages"`
+	*conv.MessageData
 }
 
-// Back is the entry that takes n messages of the user out of the conversation.
-func Back(message, n int) (store.Entry, error) { return entry(store.EntryBack, back{message, n}) }
+// Back is the entry that takes n messages out of the conversation and, if again is not nil, puts that in place of the
+// message before them.
+func (j *Journal) Back(message, n int, again *transcript.Message) (store.Entry, error) {
+	if again == nil {
+		return entry(store.EntryBack, back{Message: message, Messages: n})
+	}
+	m, err := j.prepare(*again)
+	if err != nil {
+		return store.Entry{}, err
+	}
+	e, err := entry(store.EntryBack, back{message, n, &conv.MessageData{MessageForm: m.form, Blocks: m.shapes}})
+	e.Body, e.Text = m.entry.Body, m.entry.Text
+	return e, err
+}
 
 // Pin writes that every view must hold a text, or no longer must.
 func (j *Journal) Pin(ctx context.Context, text string, remove bool) error {

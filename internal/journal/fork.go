@@ -66,7 +66,7 @@ func forkedData(e store.Entry, parent string) ([]byte, error) {
 // session to another store asks here. The entry needs its Body. Entries that are not
 // found by text have none.
 func Text(e store.Entry, codecs map[transcript.Format]transcript.Codec) (string, error) {
-	if e.Kind != store.EntryMessage {
+	if e.Kind != store.EntryMessage && (e.Kind != store.EntryBack || len(e.Body) == 0) {
 		return "", nil
 	}
 	m, err := Message(e, codecs)
@@ -79,7 +79,7 @@ func Text(e store.Entry, codecs map[transcript.Format]transcript.Codec) (string,
 // Message reads the message of an entry of kind [store.EntryMessage]. The entry needs its
 // Body; codecs are those of the wires that messages were stored from.
 func Message(e store.Entry, codecs map[transcript.Format]transcript.Codec) (transcript.Message, error) {
-	if e.Kind != store.EntryMessage {
+	if e.Kind != store.EntryMessage && e.Kind != store.EntryBack {
 		return transcript.Message{}, fmt.Errorf("read entry %d (%s): it is no message", e.Seq, e.Kind)
 	}
 	d, err := conv.ReadMessageData(e.Data)

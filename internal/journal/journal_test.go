@@ -200,7 +200,7 @@ func written(t *testing.T, st store.Store) *opened {
 	_, err = o.Append(ctx, o.spill(1_000), nil, round("c", strings.Repeat("large ", 1_000)))
 	must(t, err)
 	o.append(t, transcript.Assistant(transcript.Say("I have read them.")), transcript.User("It is five o'clock."))
-	back, err := journal.Back(o.st.Len()-1, 1)
+	back, err := o.Back(o.st.Len()-1, 1, nil)
 	must(t, err)
 	must(t, o.Write(ctx, back))
 	must(t, o.Write(ctx, store.Entry{Kind: store.EntryPrefix, Label: "here", Data: []byte(`{}`)}))

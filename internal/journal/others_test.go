@@ -241,14 +241,14 @@ func TestTakenBack(t *testing.T) {
 	o.append(t, transcript.User("Go."), transcript.Assistant(transcript.Say("Done.")), transcript.User("It is five."))
 	before := o.st.Parts
 	o.append(t, transcript.User("It is six."), transcript.User("And now?"))
-	e, err := journal.Back(3, 2)
+	e, err := o.Back(3, 2, nil)
 	must(t, err)
 	if must(t, o.Write(t.Context(), e)); o.st.Len() != 3 || o.st.Parts != before || o.st.Backs != 1 {
 		t.Errorf("%d messages, %+v", o.st.Len(), o.st.Parts)
 	}
 	same(t, o, st)
 	for _, at := range []int{1, 3} {
-		e, err := journal.Back(at, 1)
+		e, err := o.Back(at, 1, nil)
 		must(t, err)
 		if err := o.Write(t.Context(), e); !errors.Is(err, store.ErrCorrupt) || o.st.Len() != 3 {
 			t.Errorf("message %d is taken back: %v", at, err)

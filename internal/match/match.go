@@ -15,7 +15,8 @@ type Meeting struct {
 	Theirs, Own int                  // how many messages of the history stand for how many of the conversation
 	Diverges    bool                 // after these, both go different ways
 	Rest        []transcript.Message // of the history, that the conversation does not have; none if they diverge
-	Back        Stretch              // what the user said after the last answer, and the history lacks: it is taken back
+	Back        Stretch              // what was said after the last answer, and the history lacks: it is taken back
+	Again       *transcript.Message  // the message before that, as the history has it: without text at its end
 	Epoch       *epoch.Data          // that opened after the place where they diverge, and that a fork gets; nil if none
 
 	sure bool // no other conversation can have what both have: a call's id that is there once, or text of a view
@@ -65,11 +66,17 @@ func (c *comparison) follows(own []turn) (m Meeting, ok bool) {
 	backs := append([]Stretch{{}}, c.mayBeBack()...)
 	exact := func(own []turn) (Meeting, bool) { return c.begins(own, false) }
 	open := func(own []turn) (Meeting, bool) { return c.begins(own, true) }
-	for _, same := range []func([]turn) (Meeting, bool){exact, c.window, open} {
-		for _, back := range backs {
-			if m, ok = same(c.without(own, back)); ok {
-				m.Back, m.Own = back, m.Own-back.Len()
-				return m, true
+	for _, cut := range c.mayBeCut() {
+		own := c.shortened(own, cut)
+		for _, same := range []func([]turn) (Meeting, bool){exact, c.window, open} {
+			for _, back := range backs {
+				if m, ok = same(c.without(own, back)); ok {
+					m.Back, m.Own = back, m.Own-back.Len()
+					if m.Again = c.again(cut, back); m.Again != nil && back.Len() == 0 {
+						m.Back = Stretch{c.st.Len(), c.st.Len()}
+					}
+					return m, true
+				}
 			}
 		}
 	}

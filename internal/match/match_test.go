@@ -126,6 +126,14 @@ func TestMeet(t *testing.T) {
 		{name: "replaced, answered", was: "u1 uT a2", now: "u1 a2 u3", want: "-1 +1"},
 		{name: "replaced, answered with calls", was: "u1 a2 u3 uT c1 r1", now: "u1 a2 u3 c1 r1 a4", want: "-3 +1"},
 		{name: "replaced, in a window", was: "u1 a2 u3 a4 u5 uT", now: "u3 a4 u5 a6 uT2", want: "-5 +2"},
+		{name: "replaced, a system message", was: "S u1 a2 u3 S", now: "S u1 a2 u3 a4 S", want: "-4 +2"},
+		{name: "replaced, a system message behind results", was: "u1 c1 r1 S", now: "u1 c1 r1 c2 r2 S", want: "-3 +3"},
+		{name: "replaced beside a result", was: "u1 c1 r1=a+u2,T", now: "u1 c1 r1=a+u2 a3 u4", want: "cut +2"},
+		{name: "replaced beside a result and behind it", was: "u1 c1 r1=a+u2,T uU", now: "u1 c1 r1=a+u2 a3", want: "cut -3 +1"},
+		{name: "replaced in a result", was: "u1 c1 r1=a_time", now: "u1 c1 r1=a c2 r2=b_time", want: "cut +2"},
+		{name: "replaced in a result, answered", was: "u1 c1 r1=a_time a2", now: "u1 c1 r1=a a2 u3", want: "+1"},
+		{name: "a result that is another", was: "u1 c1 r1=a_time", now: "u1 c1 r1=b a2", want: "2/2"},
+		{name: "replaced in a result that is folded", was: "u1 c1 r1=a_time", folds: [][2]int{{2, 2}}, now: "u1 c1 r1=a a2", want: "+1"},
 		{name: "taken back", was: "u1 a2 u3", now: "u1 a2", want: "-2 +0"},
 		{name: "asked otherwise", was: "u1 a2 u3", now: "u1 a2 ux", want: "-2 +1"},
 		{name: "answered twice", was: "u1 a2 u3 uT a4 u5 a6", now: "u1 a2 u3 a4 u5 a6", want: "3/3"},
@@ -156,6 +164,9 @@ func TestMeet(t *testing.T) {
 			}
 			if m.Epoch != nil {
 				got += " epoch"
+			}
+			if m.Again != nil {
+				got = "cut " + got
 			}
 			if got != tt.want {
 				t.Errorf("%q and then %q meet as %s, want %s", tt.was, tt.now, got, tt.want)

@@ -13,6 +13,7 @@ import (
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/fold/lever"
 	"github.com/pleat-dev/pleat/internal/behind"
+	"github.com/pleat-dev/pleat/internal/conv"
 	"github.com/pleat-dev/pleat/internal/inside"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/proxy/internal/lineage"
@@ -189,12 +190,21 @@ func (c *conversation) refresh(ctx context.Context) error {
 
 // load reads the marks that were written since the last time, up to an entry.
 func (c *conversation) load(ctx context.Context, upTo uint64) error {
-	for e, err := range c.behind.Scan(ctx, c.key, c.seen+1, store.EntryPrefix) {
+	for e, err := range c.behind.Scan(ctx, c.key, c.seen+1, store.EntryPrefix, store.EntryBack) {
 		if err != nil {
 			return err
 		}
 		if e.Seq > upTo { // of messages that the session has not read
 			return nil
+		}
+		if e.Kind == store.EntryBack {
+			back, err := conv.ReadBack(e)
+			if err != nil {
+				return fmt.Errorf("read mark %d of session %s: %w", e.Seq, c.key, err)
+			}
+			c.seen = e.Seq
+			c.tookBack(back)
+			continue
 		}
 		var m lineage.Mark
 		if err := json.Unmarshal(e.Data, &m); err != nil {
@@ -204,6 +214,25 @@ func (c *conversation) load(ctx context.Context, upTo uint64) error {
 		c.track.Take(m, e.Time)
 	}
 	return nil
+}
+
+// takeBack gives up what the client no longer has.
+func (c *conversation) takeBack(ctx context.Context, b conv.Back) error {
+	if b.IsZero() {
+		return nil
+	}
+	last := inside.Of(c.sess).LastSeq()
+	if err := inside.Of(c.sess).TakeBack(ctx, b); err != nil {
+		return err
+	}
+	c.wrote(last)
+	c.tookBack(b)
+	return nil
+}
+
+func (c *conversation) tookBack(b conv.Back) {
+	c.track.TakeBack(b)
+	clear(c.hidden) // they may be at other places now
 }
 
 // record stores a mark, after the messages that are new, and adds it.

@@ -67,7 +67,9 @@ func (rw *Rewriter) withoutNewFolds(ctx context.Context, c *conversation, req re
 	rest := len(req.Messages) - p.Client
 	t = &turn{req: req, key: c.key, mode: mode, at: p.At + rest, meter: c.sess.Snapshot()}
 	client, _ := lineage.Extend(slices.Clone(c.track.Client[:p.Mark.At]), p.Mark.Client, p.Aliases, t.at)
-	v.Messages = slices.Clone(v.Messages)
+	v.Messages = slices.DeleteFunc(slices.Clone(v.Messages), func(vm transcript.ViewMessage) bool {
+		return vm.Source >= p.Back.From && p.Back.Count > 0
+	})
 	for i := range rest {
 		v.Messages = append(v.Messages, transcript.ViewMessage{Source: p.At + i})
 	}

@@ -165,7 +165,7 @@ func (rw *Rewriter) onTurn(ctx context.Context, t *turn, do func(*conversation) 
 
 // addHidden adds the messages of hidden rounds that the session lacks.
 func (t *turn) addHidden(ctx context.Context, c *conversation) error {
-	if c.sess.Len() != t.at {
+	if c.sess.Len() != t.at || c.track.Backs != t.backs {
 		return lineage.ErrDiverged
 	}
 	news := t.hidden[t.at-t.mark.At:]

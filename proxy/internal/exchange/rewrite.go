@@ -20,13 +20,14 @@ import (
 // turn is a request whose session is known: what goes out, and what is needed to handle
 // the answer.
 type turn struct {
-	req  request
-	key  store.SessionKey
-	conv *conversation
-	mode lineage.Mode // of the conversation, which others may rename meanwhile
-	out  []byte
-	at   int  // length of the transcript
-	drop bool // the view needs the provider to drop thinking
+	req   request
+	key   store.SessionKey
+	conv  *conversation
+	mode  lineage.Mode // of the conversation, which others may rename meanwhile
+	out   []byte
+	at    int  // length of the transcript
+	backs int  // how often something of it was taken back
+	drop  bool // the view needs the provider to drop thinking
 
 	mark    lineage.Mark         // of the request
 	resumed int                  // of its hidden rounds, those of an exchange before that did not end
@@ -69,6 +70,7 @@ func (rw *Rewriter) rewrite(
 		}
 		c.publish() // making the view may take a model's time
 	}
+	t.backs = c.track.Backs
 	// Hidden rounds of an earlier try, whose answer broke off, are kept and not done again.
 	t.at = t.mark.At
 	if p.Open {
@@ -105,6 +107,11 @@ func (rw *Rewriter) findPlace(ctx context.Context, c *conversation, req request,
 		return p, err
 	}
 	var failed error
+	if can, again := inside.Of(c.sess).CanTakeBack(p.Back); !can {
+		err = lineage.ErrDiverged
+	} else if !again {
+		p.Back.Again = nil
+	}
 	p.Holder, failed = rw.archive.Holder(ctx, req.from.Scope, c.key, p)
 	if failed == nil && p.Holder != (store.SessionKey{}) {
 		err = lineage.ErrDiverged
@@ -117,31 +124,40 @@ func (rw *Rewriter) findPlace(ctx context.Context, c *conversation, req request,
 // back further.
 func (rw *Rewriter) store(ctx context.Context, t *turn, p *lineage.Place) error {
 	c, req := t.conv, t.req
-	news, err := rw.archive.Originals(ctx, t.req.from.Scope, req.Request, p, c.track.Mode.Own, c.sess.Len())
+	if err := c.takeBack(ctx, p.Back); err != nil {
+		return err
+	}
+	size, all := c.sess.Len(), len(req.Messages)
+	news, err := rw.archive.Originals(ctx, t.req.from.Scope, req.Request, p, c.track.Mode.Own, size)
 	if err != nil {
 		return err
 	}
 	t.mark = lineage.Mark{
-		Mode: c.track.Mode, Client: len(req.Prefixes), At: c.sess.Len() + len(news), Tools: req.HasTools(),
-		Hash: req.Prefixes[len(req.Prefixes)-1].String(), Aliases: p.Aliases, Before: c.track.Before.Session,
+		Mode: c.track.Mode, Client: all, At: size + len(news), Tools: req.HasTools(),
+		Aliases: p.Aliases, Before: c.track.Before.Session,
 	}
 	folds := len(c.sess.Folds())
+	marks := []int{all} // after messages of the client; what follows the newest answer may come again otherwise
+	if n := lineage.LastAnswer(req.Messages); 0 < n && n < all {
+		marks = []int{n, all}
+	}
 	n := max(slices.IndexFunc(req.Messages, lineage.IsAnswer), 0)
 	n += lineage.Answers(req.Messages[n:])
-	if c.sess.Len() == 0 && 0 < n && n < len(req.Messages) && len(p.Aliases) == 0 {
-		m := t.mark
-		m.Client, m.At = n, n
-		if err := rw.storeMark(ctx, t, &m, req.Prefixes[n-1], news[:n]...); err != nil {
-			return err
-		}
-		news = news[n:]
+	if c.sess.Len() == 0 && 0 < n && n < marks[0] && len(p.Aliases) == 0 {
+		marks = slices.Insert(marks, 0, n)
 	}
-	for _, prefix := range lineage.ComesAgain(req.Request) {
+	for _, n := range marks {
 		m := t.mark
-		if err := rw.storeMark(ctx, t, &m, prefix, news...); err != nil {
+		m.Client, m.At = n, t.mark.At-(all-n)
+		m.Aliases = slices.DeleteFunc(slices.Clone(m.Aliases), func(a lineage.Alias) bool { return a.To > m.At })
+		if m.At < size { // it is known
+			continue
+		}
+		if err := rw.storeMark(ctx, t, &m, req.Prefixes[n-1], news[:m.At-size]...); err != nil {
 			return err
 		}
-		news, t.mark.Seq = nil, m.Seq
+		news, size = news[m.At-size:], m.At
+		t.mark.Seq, t.mark.Hash = m.Seq, m.Hash
 	}
 	req.report.Stored = len(c.sess.Folds()) - folds
 	return nil

@@ -97,13 +97,20 @@ func (rw *Rewriter) locate(ctx context.Context, req request) (key store.SessionK
 	case c != nil:
 		return c.key, true, nil
 	}
+	if key, err = rw.archive.First(ctx, req.from.Scope, req.Request); err != nil || key != (store.SessionKey{}) {
+		return key, err == nil, err
+	}
 	return req.from.Scope.NewSession(req.Request), false, nil
 }
 
 // following returns the session whose newest answer a request follows on at once. Once a run that
 // is sent again has a fork, its next requests go on there, though an older session has them, too.
 func (rw *Rewriter) following(req request) (key store.SessionKey) {
-	c, size, newest := rw.pool.lookup(req.from.Scope, req.Prefixes[:len(req.Prefixes)-1])
+	n := lineage.LastAnswer(req.Messages)
+	for n > 0 && lineage.IsAnswer(req.Messages[n-1]) {
+		n--
+	}
+	c, size, newest := rw.pool.lookup(req.from.Scope, req.Prefixes[:n])
 	if c != nil && newest.Client == size && newest.LeadsTo(req.Request) {
 		return c.key
 	}

@@ -66,10 +66,22 @@ func (x *exchange) recordAnswer(ctx context.Context, last model.Reply) error {
 	if last.Messages, err = x.asClientSees(last); err != nil {
 		return fmt.Errorf("read what the client got: %w", err)
 	}
+	first := func(said string) (labels []string) { // what it answered may come again otherwise
+		if !lineage.Answered(t.req.Request) {
+			labels = append(labels, t.req.from.Scope.FirstLabel(said))
+		}
+		return labels
+	}
 	if x.hidden == 0 {
 		t.conv.mu.Lock()
 		defer t.conv.unlock()
-		t.conv.track.Answered(t.mark, lineage.SaidHash(last.Messages, t.mode.Own))
+		said := lineage.SaidHash(last.Messages, t.mode.Own)
+		if labels := first(said); labels != nil {
+			if err := t.conv.record(ctx, labels, &lineage.Mark{Mode: t.mode}, time.Time{}); err != nil {
+				return err
+			}
+		}
+		t.conv.track.Answered(t.mark, said)
 		return t.conv.recordUsage(ctx, last)
 	}
 	if ours, _ := ownCalls(last, t.mode.Own); len(ours) == 0 || isCut(last) {
@@ -82,10 +94,8 @@ func (x *exchange) recordAnswer(ctx context.Context, last model.Reply) error {
 	return x.rw.onTurn(ctx, t, func(c *conversation) error {
 		answer := lineage.Reply{From: t.mark.At, To: t.at, Said: lineage.SaidHash(said, t.mode.Own)}
 		m := lineage.Mark{Mode: t.mode, Reply: &answer}
-		var labels []string
-		for _, prefix := range lineage.ComesAgain(t.req.Request) {
-			labels = append(labels, t.req.from.Scope.AnswerLabel(prefix, answer.Said))
-		}
+		prefix := t.req.Prefixes[len(t.req.Prefixes)-1]
+		labels := append(first(answer.Said), t.req.from.Scope.AnswerLabel(prefix, answer.Said))
 		if by := lineage.Proof(said, t.mode.Own); by != "" {
 			labels = append(labels, t.req.from.Scope.AnswerLabel(transcript.Hash{}, by))
 		}

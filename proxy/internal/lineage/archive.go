@@ -10,6 +10,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -67,6 +68,25 @@ func (a Archive) Longest(
 			}
 		}
 		end = start
+	}
+	return key, nil
+}
+
+// First finds the newest session whose first answer a request has, zero if there is none.
+func (a Archive) First(ctx context.Context, s Scope, req *protocol.Request) (key store.SessionKey, err error) {
+	said := FirstAnswer(req)
+	if said == "" {
+		return key, nil
+	}
+	found, err := a.Store.Find(ctx, s.Tenant, store.EntryPrefix, s.FirstLabel(said))
+	if err != nil {
+		return key, fmt.Errorf("find conversation: %w", err)
+	}
+	var newest time.Time
+	for _, f := range found {
+		if !f.Entry.Time.Before(newest) {
+			newest, key = f.Entry.Time, f.Key
+		}
 	}
 	return key, nil
 }

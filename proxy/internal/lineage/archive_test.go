@@ -3,7 +3,6 @@ package lineage
 import (
 	"context"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 
@@ -97,19 +96,6 @@ func TestLongest(t *testing.T) {
 		if key, err := a.Longest(t.Context(), from.Scope, prefixes, least); err != nil || key.Session != want {
 			t.Errorf("beyond %d messages: %q, %v", least, key.Session, err)
 		}
-	}
-}
-
-// A request is known again without the blocks of text that its client adds to its newest message.
-func TestComesAgain(t *testing.T) {
-	const last = `{"role":"user","content":[{"type":"text","text":"go on"},{"type":"text","text":"<now>"}]}`
-	with := ComesAgain(requestOf(t, user("hello"), answer("done"), last))
-	without := requestOf(t, user("hello"), answer("done"), `{"role":"user","content":[{"type":"text","text":"go on"}]}`)
-	if len(with) != 2 || !slices.Contains(with, without.Prefixes[2]) {
-		t.Errorf("%d hashes, none of them that of the message without the block", len(with))
-	}
-	if got := ComesAgain(requestOf(t, last)); len(got) != 1 {
-		t.Errorf("the first message has %d hashes", len(got))
 	}
 }
 

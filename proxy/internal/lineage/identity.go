@@ -123,29 +123,17 @@ func (s Scope) AnswerLabel(prefix transcript.Hash, said string) string {
 	return s.Label(transcript.HashOf(string(prefix[:]) + said))
 }
 
-// maxTransient is how many blocks a client may leave out when it sends a message again.
-const maxTransient = 3
+// FirstLabel is the name under which a conversation is found by its model's first answer, if its client changes
+// what came before that.
+func (s Scope) FirstLabel(said string) string {
+	return s.AnswerLabel(transcript.Hash{}, "first\x00"+said)
+}
 
-// ComesAgain returns the hashes of a request as it may come again in the next one: as it is,
-// and without its last blocks, since some clients add blocks of text to their newest message
-// and leave them out when they send it again. The first message is taken as it is, because
-// nothing before it says whose it is.
-func ComesAgain(r *protocol.Request) []transcript.Hash {
-	last := len(r.Messages) - 1
-	out := []transcript.Hash{r.Prefixes[last]}
-	if last == 0 {
-		return out
+// FirstAnswer is the hash of the first answer in a request, empty if it has none.
+func FirstAnswer(r *protocol.Request) string {
+	i := slices.IndexFunc(r.Messages, IsAnswer)
+	if i < 0 {
+		return ""
 	}
-	m := r.Messages[last]
-	blocks := m.Blocks()
-	var drop []transcript.BlockEdit
-	for b := blocks.Len() - 1; b > 0 && len(drop) < maxTransient && blocks.At(b).Kind() == transcript.KindText; b-- {
-		drop = slices.Insert(drop, 0, transcript.BlockEdit{Block: b, Drop: true})
-		less, err := r.Protocol.Edited(m, drop)
-		if err != nil {
-			break
-		}
-		out = append(out, transcript.Chain(r.Prefixes[last-1], []transcript.Hash{r.Protocol.Hash([]byte(less.Raw()))})...)
-	}
-	return out
+	return SaidHash(r.Messages[i:i+Answers(r.Messages[i:])], func(string) bool { return false })
 }

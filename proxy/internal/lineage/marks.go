@@ -2,10 +2,12 @@ package lineage
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/pleat-dev/pleat/internal/conv"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/proxy/internal/protocol"
 	"github.com/pleat-dev/pleat/recall"
@@ -21,7 +23,7 @@ type Mark struct {
 	Client  int     `json:"client,omitempty"` // their number
 	At      int     `json:"at,omitempty"`     // length of the transcript then
 	Tools   bool    `json:"tools,omitempty"`  // the request had tools
-	Aliases []alias `json:"aliases,omitempty"`
+	Aliases []Alias `json:"aliases,omitempty"`
 	Reply   *Reply  `json:"reply,omitempty"`
 	Before  string  `json:"before,omitempty"` // session that the client's own compaction ended
 	Drop    bool    `json:"drop,omitempty"`   // thinking was refused; it may be dropped from here on
@@ -42,9 +44,9 @@ func (m Mark) lineage(tenant string) store.SessionKey {
 	return store.SessionKey{Tenant: tenant, Session: m.Before}
 }
 
-// alias says that some messages of the client stand for others in the transcript: an answer whose
+// Alias says that some messages of the client stand for others in the transcript: an answer whose
 // hidden rounds the client has not seen, or a message with results that it has cleared.
-type alias struct {
+type Alias struct {
 	Client int `json:"client"` // first message of the client
 	Count  int `json:"count"`
 	From   int `json:"from"` // messages of the transcript: from ≤ i < to
@@ -136,6 +138,7 @@ type Track struct {
 	// negative if the client has none, because it is of a hidden round, or no longer has it whole.
 	Client  []int
 	covered int // client's messages that Client covers
+	Backs   int // how often something was taken back
 }
 
 func NewTrack(tenant string) Track {
@@ -164,6 +167,27 @@ func (t *Track) Take(m Mark, at time.Time) {
 	t.Client, t.covered = Extend(t.Client, t.covered, m.Aliases, m.At)
 }
 
+// TakeBack forgets what a session gives up: marks that have it are of other conversations now.
+func (t *Track) TakeBack(b conv.Back) {
+	t.Backs++
+	at := b.From
+	if b.Again != nil {
+		at--
+	}
+	maps.DeleteFunc(t.Requests, func(_ transcript.Hash, m Mark) bool { return m.At > at })
+	if n := min(b.From+b.Count, len(t.Client)); n > b.From {
+		t.Client, t.covered = slices.Delete(t.Client, b.From, n), t.covered-(n-b.From)
+	}
+	replies := make(map[int]Reply, len(t.replies))
+	for _, r := range t.replies {
+		if r.From >= b.From {
+			r.From, r.To = r.From-b.Count, r.To-b.Count
+		}
+		replies[r.From] = r
+	}
+	t.replies = replies
+}
+
 // Answered takes the hash of the answer to a request, if that is the newest.
 func (t *Track) Answered(m Mark, said string) {
 	if t.Newest.Client == m.Client {
@@ -180,7 +204,7 @@ func (t *Track) Rename(m Mode) {
 }
 
 // Extend continues the map from transcript to client up to message at.
-func Extend(client []int, covered int, aliases []alias, at int) ([]int, int) {
+func Extend(client []int, covered int, aliases []Alias, at int) ([]int, int) {
 	plain := func(to int) {
 		for ; len(client) < to; covered++ {
 			client = append(client, covered)

@@ -35,8 +35,9 @@ type Place struct {
 	At      int              // and end here
 	said    string           // hash of the client's next answer, if it is not known to be this session's
 	Holder  store.SessionKey // another session, which has that answer with hidden rounds
-	Aliases []alias
-	Open    bool // the request came before, and its answer did not end
+	Aliases []Alias
+	Open    bool      // the request came before, and its answer did not end
+	Back    conv.Back //  what was said to the newest answer, and the request no longer has; At is without it
 }
 
 // sessionMessages are those of a session.
@@ -69,23 +70,28 @@ func (t *Track) follow(
 		}
 	}
 	size := have.Len()
+	end, cut := size, -1 // of the newest words, and the client's message that is one of the session cut
 	for p.At < size {
 		if r, hidden := t.replies[p.At]; hidden {
+			back := p.Back.Count
+			if back == 0 {
+				end = p.At
+			}
 			rest := req.Messages[p.Client:]
 			n := Answers(rest)
 			if r.Open && len(rest) == 0 && resume {
-				p.Aliases = append(p.Aliases, alias{p.Client, 0, r.From, r.To})
+				p.Aliases = append(p.Aliases, Alias{p.Client, 0, r.From, r.To})
 				p.At, p.Open = r.To, true
 				continue
 			}
 			if n == 0 || SaidHash(rest[:n], t.Mode.Own) != r.Said {
 				return p, ErrDiverged
 			}
-			p.Aliases = append(p.Aliases, alias{p.Client, n, r.From, r.To})
+			p.Aliases = append(p.Aliases, Alias{p.Client, n, r.From - back, r.To - back})
 			p.Client, p.At, p.Seq = p.Client+n, r.To, r.seq
 			continue
 		}
-		if p.Client == len(req.Messages) {
+		if p.Client == len(req.Messages) || p.Back.Count > 0 {
 			return p, ErrDiverged
 		}
 		m, err := have.Message(ctx, p.At)
@@ -93,15 +99,42 @@ func (t *Track) follow(
 			return p, err
 		}
 		same, cleared := sameMessage(m, req, p.Client)
-		if !same {
-			return p, ErrDiverged
+		_, short := conv.Cut(m, req.Messages[p.Client])
+		if !same && !short {
+			if p.Back.Count = t.loose(ctx, have, p.At); p.Back.Count == 0 || !IsAnswer(req.Messages[p.Client]) {
+				return p, ErrDiverged
+			}
+			end, p.Back.From = p.At, p.At
+			p.At += p.Back.Count
+			continue
 		}
-		if cleared {
-			p.Aliases = append(p.Aliases, alias{p.Client, 1, p.At, p.At + 1})
+		if end, cut = size, -1; short && !same {
+			cut = p.Client
+		} else if cleared {
+			p.Aliases = append(p.Aliases, Alias{p.Client, 1, p.At, p.At + 1})
 		}
 		p.Client, p.At = p.Client+1, p.At+1
 	}
+	if p.At -= p.Back.Count; cut >= 0 && cut+1 < len(req.Messages) && IsAnswer(req.Messages[cut+1]) {
+		p.Back.From, p.Back.Again = end, &req.Messages[cut]
+	}
 	return p, nil
+}
+
+// loose returns how many messages from one on are the newest words to the model's answer: it has said nothing since but
+// what the client has not sent back.
+func (t *Track) loose(ctx context.Context, have sessionMessages, from int) (n int) {
+	for i := from; i < have.Len(); i++ {
+		if _, hidden := t.replies[i]; hidden {
+			break
+		}
+		m, err := have.Message(ctx, i)
+		if err != nil || IsAnswer(m) || m.Blocks().Has(transcript.KindToolResult) {
+			return 0
+		}
+		n++
+	}
+	return n
 }
 
 // sameMessage reports whether message i of a request is one of the session, and whether the client
@@ -145,6 +178,16 @@ func Answers(list []transcript.Message) int {
 		return i
 	}
 	return len(list)
+}
+
+// LastAnswer returns how many messages of a list come before what follows its last answer.
+func LastAnswer(list []transcript.Message) int {
+	for i, m := range slices.Backward(list) {
+		if IsAnswer(m) {
+			return i + 1
+		}
+	}
+	return 0
 }
 
 // Answered reports whether a request has an answer of the model in it, so that it is not
@@ -235,7 +278,7 @@ func (a Archive) Originals(
 		news = append(news, req.Messages[next:i]...)
 		if next = i; len(was) > 0 {
 			n, from := Answers(req.Messages[i:]), size+len(news)
-			p.Aliases = append(p.Aliases, alias{i, n, from, from + len(was)})
+			p.Aliases = append(p.Aliases, Alias{i, n, from, from + len(was)})
 			news, next = append(news, was...), i+n
 		}
 	}

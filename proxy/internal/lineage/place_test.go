@@ -3,6 +3,7 @@ package lineage
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -30,6 +31,7 @@ const (
 	cleared = `{"role":"user","content":[{"type":"tool_result","tool_use_id":"c1",` +
 		`"content":"[Old tool result content cleared]"}]}`
 	unfolds = `{"role":"assistant","content":[{"type":"tool_use","id":"u1","name":"unfold","input":{}}]}`
+	timed   = `{"role":"user","content":[{"type":"text","text":"go on"},{"type":"text","text":"It is five."}]}`
 	folded  = `{"role":"user","content":[{"type":"tool_result","tool_use_id":"u1","content":"what was folded"}]}`
 )
 
@@ -44,7 +46,8 @@ func requestOf(t *testing.T, list ...string) *protocol.Request {
 // TestFind places requests in a session that had the request [hello], an answer with a hidden round, and
 // the request [hello, done, go on], whose answer called a tool.
 func TestFind(t *testing.T) {
-	hello, done, more := user("hello"), answer("done"), user("go on")
+	hello, done := user("hello"), answer("done")
+	more := `{"role":"user","content":[{"type":"text","text":"go on"}]}`
 	session := []string{hello, unfolds, folded, done, more, called, result}
 	mode := Mode{Recall: RecallByTools}
 	for name, tt := range map[string]struct {
@@ -54,16 +57,18 @@ func TestFind(t *testing.T) {
 		request   []string
 		client    int
 		at        int
-		aliases   []alias
+		aliases   []Alias
 		diverged  bool
-		continues int // an earlier request of so many messages
+		continues int    // an earlier request of so many messages
+		last      string // in place of the session's last message
+		back      string // what is taken back
 	}{
 		"the next request": {
 			session: 5, request: []string{hello, done, more, called, result}, client: 3, at: 5, continues: 3,
 		},
 		"with what was hidden": {
 			session: 4, request: []string{hello, done, more},
-			client: 2, at: 4, aliases: []alias{{1, 1, 1, 4}}, continues: 1,
+			client: 2, at: 4, aliases: []Alias{{1, 1, 1, 4}}, continues: 1,
 		},
 		"after another answer": {
 			session: 4, request: []string{hello, answer("no"), more},
@@ -79,7 +84,7 @@ func TestFind(t *testing.T) {
 		},
 		"again before it has ended": {
 			session: 3, open: true, resume: true, request: []string{hello},
-			client: 1, at: 3, aliases: []alias{{1, 0, 1, 3}}, continues: 1,
+			client: 1, at: 3, aliases: []Alias{{1, 0, 1, 3}}, continues: 1,
 		},
 		"and that is not to go on": {
 			session: 3, open: true, request: []string{hello},
@@ -87,17 +92,36 @@ func TestFind(t *testing.T) {
 		},
 		"a result that was cleared": {
 			session: 7, request: []string{hello, done, more, called, cleared},
-			client: 5, at: 7, aliases: []alias{{4, 1, 6, 7}}, continues: 3,
+			client: 5, at: 7, aliases: []Alias{{4, 1, 6, 7}}, continues: 3,
 		},
 		"a result that was replaced": {
 			session: 7, request: []string{hello, done, more, called, user("no")},
 			client: 4, at: 6, diverged: true, continues: 3,
+		},
+		"without what was added to the newest message": {
+			session: 5, last: timed, request: []string{hello, done, more, called, result},
+			client: 3, at: 5, back: "5+0 again", continues: 1, aliases: []Alias{{1, 1, 1, 4}},
+		},
+		"without a message after the newest": {
+			session: 6, last: user("It is five."), request: []string{hello, done, more, called, result},
+			client: 3, at: 5, back: "5+1", continues: 1, aliases: []Alias{{1, 1, 1, 4}},
+		},
+		"without one, and with another answer before": {
+			session: 6, last: user("It is five."), request: []string{hello, answer("no"), more, called, result},
+			client: 1, at: 1, diverged: true, continues: 1,
+		},
+		"something else asked": {
+			session: 5, last: user("no"), request: []string{hello, done, more},
+			client: 2, at: 4, diverged: true, continues: 1, aliases: []Alias{{1, 1, 1, 4}},
 		},
 		"another beginning": {session: 7, request: []string{more, done}, diverged: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			track := NewTrack("tenant")
 			have := messageList(requestOf(t, session...).Messages[:tt.session])
+			if tt.last != "" {
+				have = append(have[:tt.session-1:tt.session-1], requestOf(t, tt.last).Messages...)
+			}
 			said := SaidHash(requestOf(t, done).Messages, mode.Own)
 			reply := &Reply{From: 1, To: 4, Said: said}
 			if tt.open {
@@ -107,10 +131,10 @@ func TestFind(t *testing.T) {
 				{Mode: mode, Client: 1, At: 1, Hash: requestOf(t, hello).Prefixes[0].String()},
 				{Mode: mode, Reply: reply},
 			}
-			if tt.session > 4 {
+			if tt.session > 4 && tt.last == "" {
 				marks = append(marks, Mark{
 					Mode: mode, Client: 3, At: 5, Hash: requestOf(t, hello, done, more).Prefixes[2].String(),
-					Aliases: []alias{{1, 1, 1, 4}},
+					Aliases: []Alias{{1, 1, 1, 4}},
 				})
 			}
 			for i, m := range marks {
@@ -120,6 +144,16 @@ func TestFind(t *testing.T) {
 			p, err := track.Find(t.Context(), have, requestOf(t, tt.request...), tt.resume)
 			if errors.Is(err, ErrDiverged) != tt.diverged || err != nil && !tt.diverged {
 				t.Fatal(err)
+			}
+			back := ""
+			if !p.Back.IsZero() && err == nil {
+				back = fmt.Sprint(p.Back.From, "+", p.Back.Count)
+			}
+			if p.Back.Again != nil {
+				back += " again"
+			}
+			if back != tt.back {
+				t.Errorf("it takes back %q, want %q", back, tt.back)
 			}
 			if p.Client != tt.client || p.At != tt.at || !slices.Equal(p.Aliases, tt.aliases) || p.Mark.Client != tt.continues {
 				t.Errorf("it is at %d of the client's and %d of the session's messages, with %v, after %d",
@@ -135,9 +169,9 @@ func TestTrackClient(t *testing.T) {
 	hash := transcript.HashOf("one").String()
 	for _, m := range []Mark{
 		{Hash: hash, Client: 1, At: 1},
-		{Hash: hash, Client: 3, At: 5, Aliases: []alias{{1, 1, 1, 4}}},
+		{Hash: hash, Client: 3, At: 5, Aliases: []Alias{{1, 1, 1, 4}}},
 		{Hash: hash, Client: 5, At: 7},
-		{Hash: hash, Client: 6, At: 8, Aliases: []alias{{4, 1, 6, 7}}},
+		{Hash: hash, Client: 6, At: 8, Aliases: []Alias{{4, 1, 6, 7}}},
 	} {
 		track.Take(m, time.Time{})
 	}
