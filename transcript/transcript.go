@@ -138,7 +138,14 @@ func (t *Transcript) append(m Message) {
 }
 
 // TakeOut takes messages start ≤ i < end out, which have no calls and no results. Those behind them move up.
-func (t *Transcript) TakeOut(start, end int) {
+// Again, if it is not nil, takes the place of the message before them, which has more text at its end.
+func (t *Transcript) TakeOut(start, end int, again *Message) {
+	if again != nil {
+		t.sizes[start-1] = int32(again.Blocks().Len())
+		if t.read == nil {
+			t.msgs[start-1] = *again
+		}
+	}
 	moved := func(at *int) { // a message, or a place between two
 		if *at >= end {
 			*at -= end - start
@@ -163,14 +170,6 @@ func (t *Transcript) TakeOut(start, end int) {
 			moved(&r.Calls[k].Result.Message)
 		}
 	}
-}
-
-// Shorten puts m in place of message i, which has more text at its end.
-func (t *Transcript) Shorten(i int, m Message) {
-	if t.read == nil {
-		t.msgs[i] = m
-	}
-	t.sizes[i] = int32(m.Blocks().Len())
 }
 
 func (t *Transcript) call(id string, ref BlockRef) {

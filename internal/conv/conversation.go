@@ -168,7 +168,7 @@ func (c *Conversation) TakeOut(start, end int) {
 	}
 	c.facts = slices.Delete(c.facts, start, end)
 	c.Contents.takeOut(start, end)
-	c.rounds.TakeOut(start, end)
+	c.rounds.TakeOut(start, end, nil)
 	for i := range c.ledger.Entries {
 		for _, at := range []*int{&c.ledger.Entries[i].Call.Message, &c.ledger.Entries[i].Result.Message} {
 			if *at >= end {
@@ -191,7 +191,7 @@ func (c *Conversation) Shorten(i int, m transcript.Message, shapes []BlockShape,
 	}
 	c.facts[i] = f
 	c.whole += c.facts.Tokens(i, i+1)
-	c.rounds.Shorten(i, m)
+	c.rounds.TakeOut(i+1, i+1, &m)
 	c.Contents.shorten(i, m, at)
 	c.words.Hear(i, m, notes)
 	c.measured = slices.DeleteFunc(c.measured, func(m measured) bool { return m.end > i })
