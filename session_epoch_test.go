@@ -348,7 +348,7 @@ func TestBoundThinking(t *testing.T) {
 		t.Error("the view does not say that thinking became invalid")
 	}
 	work(t, s, 20, 20, 4_000)
-	mustAppend(t, s, transcript.User("And now?"))
+	mustAppend(t, s, transcript.Assistant(transcript.Say("Done.")), transcript.User("And now?"))
 	compact(t, s) // at a turn that a person began
 	if v := ask(s); v.DropThinking || s.Snapshot().Parts.Thinking != 0 {
 		t.Errorf("thinking is left: %v, %+v", v.DropThinking, s.Snapshot().Parts)

@@ -245,11 +245,11 @@ func (d *Draft) plan(was *Set) *Plan {
 }
 
 // unbind deals with thinking that is bound to the exact bytes before it: every fold makes
-// all later thinking invalid. When a person has just spoken, all of it may go; inside a run
-// the provider is asked to drop what does not verify, if it can be.
+// all later thinking invalid. When a person begins a turn, all of it may go. While results are open, the newest
+// answer has to keep its own, so the provider is asked to drop what does not verify, if it can be.
 func (d *Draft) unbind(p *Plan) {
 	n := d.len()
-	if d.o.Silent || n > 0 && d.facts[n-1].Typed && (!d.o.ThinkFirst || d.turn == n) {
+	if d.o.Silent || n > 0 && d.turn == n && d.facts[n-1].Typed {
 		d.DropThinking(n)
 		return
 	}

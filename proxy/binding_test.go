@@ -110,6 +110,26 @@ func TestThinkingUnasked(t *testing.T) {
 	}
 }
 
+// Words beside results begin no turn: the answer that the results belong to keeps its thinking.
+func TestThinkingBesideWords(t *testing.T) {
+	script := upstreamtest.New(upstreamtest.Options{Calls: 16, Bytes: 12_000, Limit: window, Thinking: true, Binds: true})
+	up := &capture{to: script}
+	a := newAgent(protocol.Messages, start(t, up, Options{Window: window}), "Do all the steps.")
+	a.model, a.extra = "claude-sonnet-5-5", `,"thinking":{"type":"adaptive"}`
+	for a.turn(t) {
+		a.say("And be quick.")
+	}
+	unrefused(t, script)
+	for i, body := range up.all()[1:] {
+		r, err := protocol.Messages.Read(body)
+		must(t, err)
+		at := slices.IndexFunc(r.Messages, func(m transcript.Message) bool { return m.Raw() == a.history[3*i+1] })
+		if at < 0 {
+			t.Errorf("request %d lacks the newest answer as it was", i+1)
+		}
+	}
+}
+
 // thinker is an agent on a model that binds thinking, up to a request for which an epoch opened.
 func thinker(
 	t *testing.T, up *upstreamtest.Server, st store.Store, thinking string,

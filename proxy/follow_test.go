@@ -244,11 +244,12 @@ func TestPrincipals(t *testing.T) {
 	}
 }
 
-// A model that asks for recall without end is stopped; its client is told so.
+// A model that asks for recall without end is stopped; its client is told so. What it looked up is kept: any
+// replica goes on from there if the client asks again.
 func TestRecallWithoutEnd(t *testing.T) {
 	for _, on := range protocol.Protocols {
 		n := 0
-		up := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		up := &capture{to: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			n++
 			call := map[*protocol.Protocol]string{
 				protocol.Messages:  `{"id":"m%d","type":"message","role":"assistant","content":[{"type":"text","text":"I look."},{"type":"tool_use","id":"t%d","name":"ledger","input":{}}],"stop_reason":"tool_use","usage":{"input_tokens":9,"output_tokens":3}}`,
@@ -258,9 +259,9 @@ func TestRecallWithoutEnd(t *testing.T) {
 			}[on]
 			w.Header().Set("Content-Type", "application/json")
 			fmt.Fprintf(w, call, n, n)
-		})
-		reports := newReports()
-		a := newAgent(on, start(t, up, Options{Rounds: 2, Report: reports.add}), "Hello.")
+		})}
+		reports, at, st := newReports(), serve(t, up), store.NewMemory()
+		a := newAgent(on, startAt(t, at, Options{Rounds: 2, Report: reports.add, Store: st}), "Hello.")
 		a.streams = false
 		_, err := a.send()
 		var e *model.APIError
@@ -272,6 +273,11 @@ func TestRecallWithoutEnd(t *testing.T) {
 		}
 		if got := reports.wait(1)[0].Hidden; n != 4 || got != 3 { // two that look it up, and one that says no
 			t.Errorf("%d requests went out, %d rounds were answered", n, got)
+		}
+		a.url = startAt(t, at, Options{Rounds: 2, Store: st})
+		_, _ = a.send()
+		if again := up.all()[4]; !bytes.Contains(again, []byte("No more of this")) {
+			t.Errorf("another replica goes on from %s", again)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package relay
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -37,12 +38,13 @@ func tooLongOpenAI(param string) func(tokens, limit int) []byte {
 
 type chatStream struct {
 	joined
-	said bool           // an answer before this one has words
-	ids  map[int]string // of the newest call with each index
+	said     bool             // an answer before this one has words
+	ids      map[int]string   // of the newest call with each index
+	nameless map[int][][]byte // pieces of calls whose name did not come yet: they may be ours
 }
 
 func (s *chatStream) Next() {
-	s.said, s.ids = s.said || s.says, nil
+	s.said, s.ids, s.nameless = s.said || s.says, nil, nil
 	s.joined.Next()
 }
 
@@ -96,15 +98,19 @@ func (s *chatStream) screened(data []byte) (out []byte, empty bool) {
 	for _, call := range elements(get(data, "choices", 0, "delta", "tool_calls")) {
 		at := number(get(call, "index"))
 		s.renew(at, text(get(call, "id")))
-		n := s.number(at, true, text(get(call, "function", "name")))
-		changed = changed || n != at
-		if n < 0 {
+		name := cmp.Or(text(get(call, "function", "name")), text(get(call, "custom", "name")))
+		kind := text(get(call, "type"))
+		if _, known := s.parts[at]; !known && name == "" && (kind == "" || kind == "function") {
+			s.withhold(at, call)
+			changed = true
 			continue
 		}
-		if n != at {
-			call = set(call, digits(n), "index")
+		n := s.number(at, true, name)
+		changed = changed || n != at || s.nameless[at] != nil
+		if n >= 0 {
+			kept = append(kept, renumbered(append(s.nameless[at], call), n)...)
 		}
-		kept = append(kept, call)
+		delete(s.nameless, at)
 	}
 	switch {
 	case !changed:
@@ -117,6 +123,24 @@ func (s *chatStream) screened(data []byte) (out []byte, empty bool) {
 	return out, get(out, "choices", 0, "delta", "role") == nil && (content == nil || content[0] == 'n')
 }
 
+// withhold keeps a piece of a call until its name says whose it is. A call without a name is nobody's.
+func (s *chatStream) withhold(at int, call []byte) {
+	if s.nameless == nil {
+		s.nameless = make(map[int][][]byte)
+	}
+	s.nameless[at] = append(s.nameless[at], bytes.Clone(call))
+}
+
+// renumbered gives pieces of a call its number.
+func renumbered(calls [][]byte, n int) [][]byte {
+	for i, c := range calls {
+		if at := get(c, "index"); at == nil && n != 0 || at != nil && number(at) != n {
+			calls[i] = set(c, digits(n), "index")
+		}
+	}
+	return calls
+}
+
 // renew forgets the call with an index where another one begins: some servers give all of them the same.
 func (s *chatStream) renew(at int, id string) {
 	if id == "" {
@@ -124,6 +148,7 @@ func (s *chatStream) renew(at int, id string) {
 	}
 	if before := s.ids[at]; before != "" && before != id {
 		delete(s.parts, at)
+		delete(s.nameless, at)
 	}
 	if s.ids == nil {
 		s.ids = make(map[int]string)

@@ -255,6 +255,20 @@ func TestServersStreams(t *testing.T) {
 		"empty reasons for stopping": {
 			Chat, []string{chat(`"content":"Hm"`, `""`), chat(`"content":"!"`, `"stop"`)}, []string{chat(`"content":"Hm"`, `""`), ""},
 		},
+		"names after ids": {
+			Chat,
+			[]string{
+				chat(`"tool_calls":[{"index":0,"id":"a","type":"function"}]`, "null"),
+				chat(`"tool_calls":[{"index":0,"function":{"name":"unfold","arguments":"{}"}}]`, "null"),
+				chat(`"tool_calls":[{"index":1,"id":"b"}]`, "null"),
+				chat(`"tool_calls":[{"index":1,"function":{"name":"bash","arguments":"{"}}]`, "null"),
+				chat(`"tool_calls":[{"index":1,"function":{"arguments":"}"}}]`, "null"),
+			},
+			[]string{
+				"", "", "", chat(`"tool_calls":[{"index":0,"id":"b"},{"index":0,"function":{"name":"bash","arguments":"{"}}]`, "null"),
+				chat(`"tool_calls":[{"index":0,"function":{"arguments":"}"}}]`, "null"),
+			},
+		},
 		"all calls with one index": {
 			Chat,
 			[]string{

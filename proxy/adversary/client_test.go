@@ -30,9 +30,11 @@ type client struct {
 	alts     map[string][]string // what an element was sent as besides, with texts that were left out later
 	refused  int                 // of the request under way
 	fault    bool
-	aside    bool // it is beside the conversation
-	counts   bool // it only counts tokens
-	open     bool // the newest answer breaks off, or calls only the proxy's tools: there must be another
+	aside    bool   // it is beside the conversation
+	counts   bool   // it only counts tokens
+	first    []byte // view of the request under way, without cache markers
+	earlier  []byte // and of the same request before, unless something was learned from its answer
+	open     bool   // the newest answer breaks off, or calls only the proxy's tools: there must be another
 
 	memory   *memory
 	said     map[string]bool   // by kind, id and text
@@ -237,9 +239,11 @@ func (c *client) body() []byte {
 // send sends the history, again where the provider fails, and takes the answer.
 func (c *client) send() {
 	w := c.w
+	var body []byte
 	for try := 0; ; try++ {
-		c.refused, c.fault, c.open, c.pending = 0, false, false, nil
-		body := c.body()
+		if c.refused, c.fault, c.open, c.pending, c.first = 0, false, false, nil, nil; body == nil || w.chance(0.3) {
+			body, c.earlier = c.body(), nil
+		}
 		if bad := c.legal(); len(bad) > 0 {
 			panic(fmt.Sprintf("the client's own request is illegal: %v\n%s", bad, body))
 		}
@@ -260,6 +264,9 @@ func (c *client) send() {
 		}
 		w.Epochs += w.report.Epochs
 		c.recover()
+		if c.earlier = nil; c.refused == 0 && !full && w.report.Hidden == 0 && !broke {
+			c.earlier = c.first
+		}
 		switch {
 		case len(w.bad) > 0:
 			return
@@ -274,6 +281,9 @@ func (c *client) send() {
 			if c.open && !broke {
 				w.fail("%s: an answer looks complete and is not (%v):\n%s", c.wire.name, w.report.Err, rec.Body)
 				return
+			}
+			if err == nil && !broke && c.earlier != nil && w.chance(0.1) { // it gets lost on its way to the client
+				break
 			}
 			if err == nil && !broke && !full { // what nobody could keep is lost: this client asks again
 				c.take(parts)

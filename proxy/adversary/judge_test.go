@@ -3,6 +3,7 @@ package adversary
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -95,6 +96,13 @@ func (c *client) judge(body []byte, head http.Header) *view {
 	c.steady(c.sent)
 	c.compare(v)
 	c.stands(v)
+	c.newest(v)
+	if c.first == nil {
+		c.first = marker.ReplaceAll(body, nil)
+		if c.earlier != nil && !bytes.Equal(c.first, c.earlier) {
+			c.w.fail("%s: the same request got other bytes:\n%s\nand before\n%s", c.wire.name, c.first, c.earlier)
+		}
+	}
 	return v
 }
 
@@ -297,6 +305,44 @@ func (c *client) stands(v *view) {
 	}
 }
 
+// newest fails for a view that does not show what came last: the user's words, here or on a page, and the
+// thinking of an answer whose calls have just got their results.
+func (c *client) newest(v *view) {
+	at := len(c.sent)
+	for at > 0 && !c.sent[at-1].answers() {
+		at--
+	}
+	open := at < len(c.sent) && c.sent[at].has(result) && (c.setup.think != "between_tools" ||
+		slices.ContainsFunc(v.elements, func(e element) bool { return e.has(thinking) })) // which may only go as a whole
+	shows := func(is func(p part) bool) bool {
+		return slices.ContainsFunc(v.elements, func(e element) bool { return slices.ContainsFunc(e.parts, is) })
+	}
+	fail := func(what string, p part) {
+		c.w.fail("%s: the newest %s: %.300s\nview: %s\nsent: %s", c.wire.name, what, p.raw, outline(v.elements),
+			outline(c.sent))
+	}
+	for _, e := range c.sent[at:] {
+		for _, p := range e.parts {
+			large := c.refused > 0 || float64(len(p.text)) > float64(c.w.most()*2/7)*ownRate
+			if p.kind == text && e.role == "user" && !large && !c.transient(p) &&
+				!shows(func(q part) bool { return q.kind == text && strings.Contains(q.text, p.text) }) {
+				fail("words are not whole", p)
+			}
+		}
+	}
+	for ; open && at > 0 && c.sent[at-1].answers(); at-- {
+		for _, p := range c.sent[at-1].parts {
+			stands := shows(func(q part) bool {
+				return q.kind == call && slices.ContainsFunc(c.sent[at-1].parts, func(of part) bool { return of.id == q.id })
+			})
+			if p.kind == thinking && stands && !c.memory.beside[known(p)] &&
+				!shows(func(q part) bool { return q.kind == p.kind && q.text == p.text && q.sig == p.sig }) {
+				fail("answer lacks its thinking", p)
+			}
+		}
+	}
+}
+
 // isHidden reports whether an element belongs to a round of which the client knows nothing.
 func (c *client) isHidden(e *element) bool {
 	for _, p := range e.parts {
@@ -469,9 +515,11 @@ func (c *client) recover() {
 	blocks, spans := make(map[string]bool), []string{}
 	for _, f := range s.Folds() {
 		text, err := unfold(f.Handle)
-		switch {
+		switch sum := sha256.Sum256([]byte(text)); {
 		case err != nil:
 			c.w.fail("%s: unfold %s: %v", c.wire.name, f.Handle, err)
+		case f.Hash != sum || f.Bytes != len(text):
+			c.w.fail("%s: the fold of %s has the hash of something else", c.wire.name, f.Handle)
 		case f.Whole():
 			spans = append(spans, text)
 		default:

@@ -160,10 +160,23 @@ func parseChat(raw []byte) (element, error) {
 	return e, nil
 }
 
+// The forms in which servers stream calls.
+const (
+	inPieces  = iota // a head, and then the arguments
+	whole1           // all calls in one chunk
+	headsOnly        // all heads first, then the arguments in turns
+	nameLater        // the id in a chunk of its own
+	oneIndex         // each call in a chunk, all with index 0
+	chatForms
+)
+
 func chatReply(parts []part, u usage, stream bool) []byte {
 	st, stop := style{}, "stop"
 	_, calls := chatMembers(st, parts)
-	if calls != "" {
+	form := u.in % (2 * chatForms)
+	sparse := form >= chatForms // it begins without choices, and stops without a word of the calls
+	form %= chatForms
+	if calls != "" && !sparse {
 		stop = "tool_calls"
 	}
 	used := fmt.Sprintf(`{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d}`, u.in, u.out, u.in+u.out)
@@ -180,20 +193,53 @@ func chatReply(parts []part, u usage, stream bool) []byte {
 	send := func(delta, stop string) {
 		chunk(st.obj("index", "0", "delta", delta, "finish_reason", stop), "")
 	}
+	if sparse {
+		chunk("", `,"prompt_filter_results":[]`)
+		b.WriteString(": keep-alive\n\n")
+	}
 	send(`{"role":"assistant","content":""}`, "null")
-	n := 0
+	var heads, rest, all []string
 	for _, p := range parts {
-		switch p.kind {
-		case thinking:
+		if p.kind == thinking {
 			send(st.obj("reasoning_content", st.str(p.text)), "null")
-		case text:
+		}
+		if p.kind == text {
 			send(st.obj("content", st.str(p.text)), "null")
-		case call:
-			send(fmt.Sprintf(
-				`{"tool_calls":[{"index":%d,"id":%q,"type":"function","function":{"name":%q,"arguments":""}}]}`, n,
-				p.id, p.name), "null")
-			send(fmt.Sprintf(`{"tool_calls":[{"index":%d,"function":{"arguments":%s}}]}`, n, st.str(p.args)), "null")
-			n++
+		}
+		if p.kind != call {
+			continue
+		}
+		i, name, args := len(heads), st.str(p.name), st.str(p.args)
+		at := fmt.Sprintf(`{"index":%d,`, i)
+		id := fmt.Sprintf(`"id":%q,"type":"function"`, p.id)
+		heads = append(heads, at+id+`,"function":{"name":`+name+`,"arguments":""}}`)
+		rest = append(rest, at+`"function":{"arguments":`+args+`}}`)
+		all = append(all, at+id+`,"function":{"name":`+name+`,"arguments":`+args+`}}`)
+		switch form {
+		case nameLater:
+			heads[i] = at + id + `}`
+			rest[i] = at + `"function":{"name":` + name + `,"arguments":` + args + `}}`
+		case oneIndex:
+			heads[i], rest[i] = strings.Replace(all[i], at, `{"index":0,`, 1), ""
+		}
+	}
+	deltas := func(list ...string) {
+		if one := strings.Join(list, ","); one != "" {
+			send(`{"tool_calls":[`+one+`]}`, "null")
+		}
+	}
+	switch form {
+	case whole1:
+		deltas(all...)
+	case headsOnly:
+		deltas(heads...)
+		for _, r := range rest {
+			deltas(r)
+		}
+	default:
+		for i := range heads {
+			deltas(heads[i])
+			deltas(rest[i])
 		}
 	}
 	send("{}", st.str(stop))
@@ -213,6 +259,7 @@ func readChat(body []byte, stream bool) ([]part, error) {
 	}
 	var words string
 	var calls []part
+	at := map[string]int{} // by index
 	for _, e := range events(body) {
 		for _, c := range e.list("choices") {
 			d := parse(c).obj("delta")
@@ -220,12 +267,17 @@ func readChat(body []byte, stream bool) ([]part, error) {
 			for _, raw := range d.list("tool_calls") {
 				o := parse(raw)
 				if o.has("id") {
-					if string(o["index"]) != fmt.Sprint(len(calls)) {
+					if string(o["index"]) != fmt.Sprint(len(calls)) && string(o["index"]) != "0" {
 						return nil, fmt.Errorf("call %d has the index %s", len(calls), o["index"])
 					}
+					at[string(o["index"])] = len(calls)
 					calls = append(calls, part{kind: call, id: o.str("id")})
 				}
-				p := &calls[len(calls)-1]
+				i, ok := at[string(o["index"])]
+				if !ok {
+					return nil, fmt.Errorf("a piece of no call: %s", raw)
+				}
+				p := &calls[i]
 				p.name += o.obj("function").str("name")
 				p.args += o.obj("function").str("arguments")
 			}

@@ -448,7 +448,7 @@ func checkThinking(v *view) (bad []string) {
 						fmt.Sprintf("message %d: thinking behind other content than it was made behind", i))
 				} else if n := len(was.others); bound &&
 					(n < len(h.thoughts) || !slices.Equal(was.others[n-len(h.thoughts):], h.thoughts)) {
-					bad = append(bad, fmt.Sprintf("message %d: thinking is gone between other thinking", i))
+					bad = append(bad, fmt.Sprintf("message %d: thinking is gone between other thinking (%v, not %v)", i, h.thoughts, was.others))
 				}
 			}
 			if bound {

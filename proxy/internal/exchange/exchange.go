@@ -180,8 +180,8 @@ func (x *exchange) notTaken(err error) (*http.Response, error) {
 func (x *exchange) begin(counts bool) (resp *http.Response, err error) {
 	begin := true
 	if counts || !x.req.HasTools() {
-		x.turn, x.neighbor, begin, err = x.rw.rewriteAside(x.ctx, x.req)
-		begin = begin && err == nil && !counts
+		x.turn, x.neighbor, begin, err = x.rw.rewriteAside(x.ctx, x.req, counts)
+		begin = begin && err == nil
 	}
 	if begin {
 		if x.turn, err = x.rw.begin(x.ctx, x.req, true); x.turn != nil {
@@ -254,6 +254,11 @@ func (x *exchange) finish(err error) {
 		err = nil
 	}
 	x.over = true
+	if c := x.conversation(); c != nil && x.hidden > 0 { // the same request goes on after them, here or at a replica
+		ctx, done := x.recordingContext()
+		_ = c.behind.Wait(ctx) // its error is logged
+		done()
+	}
 	x.release()
 	x.idle.Stop()
 	x.cancel(nil)

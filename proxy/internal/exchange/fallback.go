@@ -20,12 +20,12 @@ import (
 
 // rewriteAside makes what goes out for a request beside a conversation: it gets the folds in
 // force, nothing is stored and no epoch opens. The turn is nil if there is nothing to
-// change. begin says that the request must be treated as a conversation of its own,
-// because that conversation has no tools at all, or because it does not fit as it is.
+// change. begin says that the request must be treated as a conversation of its own, because that
+// conversation has no tools at all, or because it does not fit as it is. One that counts tokens never is.
 func (rw *Rewriter) rewriteAside(
-	ctx context.Context, req request,
+	ctx context.Context, req request, counts bool,
 ) (t *turn, neighbor *conversation, begin bool, err error) {
-	alone := lineage.Answered(req.Request)
+	alone := lineage.Answered(req.Request) && !counts
 	key, known, err := rw.locate(ctx, req)
 	if err != nil || !known {
 		return nil, nil, alone, err
@@ -42,13 +42,13 @@ func (rw *Rewriter) rewriteAside(
 		return nil, nil, alone, nil
 	case err != nil:
 		return nil, nil, false, err
-	case !c.track.Tools:
+	case !c.track.Tools && !counts:
 		return nil, nil, alone, nil
 	case rw.o.ObserveOnly:
 		return nil, c, false, nil
 	}
 	t, fits := rw.withoutNewFolds(ctx, c, req)
-	return t, c, !fits, nil
+	return t, c, !fits && !counts, nil
 }
 
 // withoutNewFolds makes the request that goes out if nothing more is folded: the session's view of
