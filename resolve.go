@@ -88,13 +88,13 @@ func (s *Session) resolveLocked(ctx context.Context, v transcript.View) (msgs []
 		known[m.Source], v.Messages[i] = e, transcript.ViewMessage{Source: -1, Made: e.Made}
 	}
 	err = s.st.Reading(ctx, func(t *transcript.Transcript) (err error) {
-		msgs, err = v.Resolve(func(i int) transcript.Message {
+		msgs, err = v.Resolve(t.ReadThrough(func(i int) transcript.Message {
 			m := t.At(i)
 			if m.Raw() != "" { // what is left of it is a part of the raw bytes, and would keep them
 				delete(fresh, i)
 			}
 			return m
-		})
+		}))
 		return err
 	})
 	if err != nil {

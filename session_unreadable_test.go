@@ -39,7 +39,7 @@ func TestUnreadableStore(t *testing.T) {
 	s := pleattest.Open(t, st, &pleat.Options{
 		Budget: fold.Budget{Window: 12_000},
 		Check: func(v transcript.View, tr *transcript.Transcript) error {
-			_, err := v.Resolve(tr.At)
+			_, err := v.Resolve(tr)
 			return err
 		},
 	})

@@ -50,7 +50,7 @@ func encodeLines(msgs []transcript.Message) (string, error) {
 
 // checkLines refuses views that cannot be written as lines.
 func checkLines(v transcript.View, t *transcript.Transcript) error {
-	msgs, err := v.Resolve(t.At)
+	msgs, err := v.Resolve(t)
 	if err == nil {
 		_, err = encodeLines(msgs)
 	}

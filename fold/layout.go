@@ -192,8 +192,8 @@ func (l *Layout) lateStub(bf *transcript.BlockFacts) string {
 		text.Clip(e.Args, 60), text.Plural(int(bf.Lines), "line"), text.Plural(int(bf.Bytes), "byte"), how)
 }
 
-// Safe reports, for each place between messages, whether cutting there leaves every round
-// whole; element i is the place before message i. Rounds whose calls are folded already do
+// Safe reports, for each place between messages, whether cutting there leaves every round and what else
+// is tied together whole; element i is the place before message i. Rounds whose calls are folded already do
 // not count: results that still come are late.
 func (l *Layout) Safe() []bool {
 	n := l.count()
@@ -212,7 +212,8 @@ func (l *Layout) Safe() []bool {
 	}
 	for i := range ok {
 		depth += inside[i]
-		ok[i] = depth == 0 && (i <= open || i == n || l.beginsWithThinking(i))
+		tied := i < n && l.Facts()[i].Tied
+		ok[i] = depth == 0 && !tied && (i <= open || i == n || l.beginsWithThinking(i))
 	}
 	return ok
 }

@@ -63,6 +63,7 @@ type ToolCall struct {
 	// Signed says that the arguments must stay as they are: the provider has signed them, or the wire has no
 	// place for others.
 	Signed bool
+	Bound  bool // views show it only with the thinking that it followed in its answer
 	Raw    string
 }
 
@@ -88,7 +89,12 @@ type Image struct {
 type Opaque struct {
 	Type   string
 	Stands bool // it holds for the turns after it and cannot be told in words, so no view hides it
-	Raw    string
+	// Opens and Closes tie a block to another, of a later message: one opens what the other closes by the same
+	// key, and views show both or neither. Empty: it does not.
+	Opens, Closes string
+	Bound         bool // views show it only with the thinking that it followed in its answer
+	Refers        bool // it stands for what only the provider has, perhaps a call: its answer stays together
+	Raw           string
 }
 
 // Kind implements [Block].

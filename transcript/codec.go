@@ -31,6 +31,10 @@ type neutralBlock struct {
 	Redacted  bool           `json:"redacted,omitempty"`
 	Stays     bool           `json:"stays,omitempty"`
 	Stands    bool           `json:"stands,omitempty"`
+	Opens     exact          `json:"opens,omitempty"`
+	Closes    exact          `json:"closes,omitempty"`
+	Bound     bool           `json:"bound,omitempty"`
+	Refers    bool           `json:"refers,omitempty"`
 	Signed    bool           `json:"signed,omitempty"`
 	Signature exact          `json:"signature,omitempty"`
 	MediaType string         `json:"media_type,omitempty"`
@@ -108,13 +112,14 @@ func toNeutral(b Blocks) []neutralBlock {
 		case Thinking:
 			n.Signature, n.Redacted, n.Stays = exact(b.Signature), b.Redacted, b.Stays
 		case ToolCall:
-			n.ID, n.Name, n.Signed = exact(b.ID), exact(b.Name), b.Signed
+			n.ID, n.Name, n.Signed, n.Bound = exact(b.ID), exact(b.Name), b.Signed, b.Bound
 		case ToolResult:
 			n.ID, n.Error, n.Parts = exact(b.CallID), b.Error, toNeutral(b.Parts)
 		case Image:
 			n.MediaType, n.URL, n.Detail = b.MediaType, exact(b.URL), b.Detail
 		case Opaque:
-			n.Name, n.Stands = exact(b.Type), b.Stands
+			n.Name, n.Stands, n.Opens, n.Closes = exact(b.Type), b.Stands, exact(b.Opens), exact(b.Closes)
+			n.Bound, n.Refers = b.Bound, b.Refers
 		}
 		out = append(out, n)
 	}
@@ -134,7 +139,7 @@ func fromNeutral(list []neutralBlock) (Blocks, error) {
 			})
 		case "tool_call":
 			out = append(out, ToolCall{
-				ID: string(n.ID), Name: string(n.Name), Input: text, Signed: n.Signed, Raw: raw,
+				ID: string(n.ID), Name: string(n.Name), Input: text, Signed: n.Signed, Bound: n.Bound, Raw: raw,
 			})
 		case "tool_result":
 			parts, err := fromNeutral(n.Parts)
@@ -145,7 +150,10 @@ func fromNeutral(list []neutralBlock) (Blocks, error) {
 		case "image":
 			out = append(out, Image{MediaType: n.MediaType, Data: text, URL: string(n.URL), Detail: n.Detail, Raw: raw})
 		case "opaque":
-			out = append(out, Opaque{Type: string(n.Name), Stands: n.Stands, Raw: raw})
+			out = append(out, Opaque{
+				Type: string(n.Name), Stands: n.Stands, Opens: string(n.Opens), Closes: string(n.Closes),
+				Bound: n.Bound, Refers: n.Refers, Raw: raw,
+			})
 		default:
 			return Blocks{}, fmt.Errorf("block %d: unknown kind %q", i, n.Kind)
 		}

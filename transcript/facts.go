@@ -17,6 +17,7 @@ type MessageFacts struct {
 	Origin Origin
 	Typed  bool // it has text that a person typed
 	Stands bool // it holds for the turns after it, and no folded stretch hides it
+	Tied   bool // it has to stay with the message before it: no cut comes between them
 }
 
 // BlockFacts is what is known of a block. There is one for every block of a session, so its
@@ -31,7 +32,7 @@ type BlockFacts struct {
 	Call   uint32 // calls and results: number of the ledger's entry, 0 if there is none
 	Kind   Kind
 	Fixed  bool // never folded: see docs/design.md, "What is never folded"
-	Stays  bool // thinking that is left out only with its message
+	Stays  bool // thinking that is left out only with its message, or with a later one that needs it
 	Empty  bool // a result without content, so that no stub can be shorter
 	Text   bool // a call that takes text, and no JSON object
 	Typed  bool // a text that a person typed, at least in part

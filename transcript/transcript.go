@@ -50,6 +50,7 @@ type Transcript struct {
 	open    map[string][]callAt // unanswered calls by id, oldest first
 	turn    int                 // 1 + index of the round that may still grow, else 0
 	turnAt  int                 // first message of the current run of assistant messages
+	ties    ties
 }
 
 type callAt struct{ round, call int }
@@ -107,11 +108,13 @@ func (t *Transcript) ReadThrough(read func(i int) Message) *Transcript {
 // answer already.
 func (t *Transcript) Orphans() []BlockRef { return slices.Clone(t.orphans) }
 
-// Append adds messages at the end.
-func (t *Transcript) Append(msgs ...Message) {
+// Append adds messages at the end. It returns the first message that the newest is tied to, and with it all between
+// the two, the newest itself if there is none; and whether it cannot be without the thinking among them.
+func (t *Transcript) Append(msgs ...Message) (tied int, thinking bool) {
 	for _, m := range msgs {
 		t.append(m)
 	}
+	return t.ties.from, t.ties.thinks
 }
 
 func (t *Transcript) append(m Message) {
@@ -123,6 +126,7 @@ func (t *Transcript) append(m Message) {
 	if m.Role() != RoleAssistant {
 		t.turn, t.turnAt = 0, at+1
 	}
+	t.tie(at, m)
 	for i, b := range m.Blocks().list {
 		switch b := b.(type) {
 		case ToolCall:
@@ -158,6 +162,7 @@ func (t *Transcript) TakeOut(start, end int, again *Message) {
 	}
 	t.sizes = slices.Delete(t.sizes, start, end)
 	moved(&t.turnAt)
+	t.ties.takeOut(start, end, moved)
 	for i := range t.orphans {
 		moved(&t.orphans[i].Message)
 	}
@@ -193,6 +198,10 @@ func (t *Transcript) call(id string, ref BlockRef) {
 // several equal ids comes first.
 func (t *Transcript) result(id string, ref BlockRef) {
 	waiting := t.open[id]
+	if len(waiting) == 0 && t.ties.refers > 0 { // one of the references stands for the call
+		t.ties.bind(BlockRef{t.ties.refers - 1, 0}, ref)
+		return
+	}
 	if len(waiting) == 0 {
 		t.orphans = append(t.orphans, ref)
 		return

@@ -82,16 +82,22 @@ func (v View) IsWhole(n int) bool {
 	return true
 }
 
-// Resolve applies the view to the messages it was made for. Edited messages lose their
-// raw bytes, which no longer say what they say.
-func (v View) Resolve(source func(i int) Message) ([]Message, error) {
-	out := make([]Message, 0, len(v.Messages))
+// Resolve applies the view to the transcript it was made for. Edited messages lose their
+// raw bytes, which no longer say what they say, and those whose thinking is hidden their ids.
+func (v View) Resolve(t *Transcript) ([]Message, error) {
+	out, lost := make([]Message, 0, len(v.Messages)), v.lost(t)
 	for i, vm := range v.Messages {
 		if vm.Source < 0 {
 			out = append(out, vm.Made)
 			continue
 		}
-		m := source(vm.Source)
+		if vm.Source >= t.Len() {
+			return nil, fmt.Errorf("resolve view message %d: message %d of %d: %w", i, vm.Source, t.Len(), ErrBadView)
+		}
+		m := t.At(vm.Source)
+		if lost[vm.Source] {
+			m = m.Unnamed()
+		}
 		if len(vm.Edits) > 0 {
 			var err error
 			if m, err = m.edited(vm.Edits); err != nil {
@@ -172,9 +178,9 @@ func NewViolations(before, after []Violation) []Violation {
 	return added
 }
 
-// Check returns where a view breaks the rules that every wire shares: a call and its result
-// are shown together or not at all, messages are in order, there are some, none is empty, and the view
-// does not end on an assistant message of pleat's own. What was already wrong in the transcript
+// Check returns where a view breaks the rules that every wire shares: a call and its result, and what else is
+// tied together, are shown together or not at all, messages are in order, there are some, none is empty, and
+// the view does not end on an assistant message of pleat's own. What was already wrong in the transcript
 // does not count.
 func (v View) Check(t *Transcript) []Violation {
 	var out []Violation
@@ -213,6 +219,11 @@ func (v View) Check(t *Transcript) []Violation {
 				bad(0, "pair-split", "call %s in message %d is shown: %v, its result in message %d: %v",
 					c.ID, c.Call.Message, shown[c.Call], c.Result.Message, shown[c.Result])
 			}
+		}
+	}
+	for _, n := range t.ties.needs {
+		if shown[n.of] && !shown[n.other] {
+			bad(0, "pair-split", "message %d is shown without message %d", n.of.Message, n.other.Message)
 		}
 	}
 	if n := len(v.Messages); n > 0 && v.Messages[n-1].Source < 0 && v.Messages[n-1].Made.Role() == RoleAssistant {

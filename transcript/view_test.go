@@ -16,7 +16,7 @@ func TestResolve(t *testing.T) {
 			transcript.Call("1", "bash", `{"a":1}`)),
 		transcript.Results(failed),
 	}
-	at := func(i int) transcript.Message { return msgs[i] }
+	tr := transcript.NewTranscript(msgs...)
 
 	whole := transcript.Whole(3)
 	if !whole.IsWhole(3) || whole.IsWhole(4) {
@@ -30,7 +30,7 @@ func TestResolve(t *testing.T) {
 	if v.IsWhole(3) {
 		t.Error("an edited view says it is whole")
 	}
-	got, err := v.Resolve(at)
+	got, err := v.Resolve(tr)
 	difftest.Must(t, err)
 	if n := got[1].Blocks().Len(); n != 2 {
 		t.Errorf("edited message has %d blocks, want 2", n)
@@ -50,7 +50,7 @@ func TestResolve(t *testing.T) {
 		{transcript.BlockEdit{Block: 7, Text: "x"}, transcript.ErrNoSuchBlock},
 	} {
 		v := transcript.View{Messages: []transcript.ViewMessage{{Source: 1, Edits: []transcript.BlockEdit{bad.edit}}}}
-		if _, err := v.Resolve(at); !errors.Is(err, bad.want) {
+		if _, err := v.Resolve(tr); !errors.Is(err, bad.want) {
 			t.Errorf("Resolve(%+v) = %v, want %v", bad.edit, err, bad.want)
 		}
 	}

@@ -282,7 +282,7 @@ func TestView(t *testing.T) {
 	} {
 		view := transcript.View{Messages: []transcript.ViewMessage{{Edits: []transcript.BlockEdit{{Text: c.left}}}}}
 		whole := transcript.User(c.whole)
-		msgs, err := view.Resolve(func(int) transcript.Message { return whole })
+		msgs, err := view.Resolve(transcript.NewTranscript(whole))
 		difftest.Must(t, err)
 		spoken, err := AttributedView(view, msgs, func(int) (transcript.Message, error) { return whole, nil })
 		difftest.Must(t, err)

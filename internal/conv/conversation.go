@@ -142,15 +142,27 @@ func (c *Conversation) Add(m transcript.Message, shapes []BlockShape, at KeptMes
 		}
 	}
 	f := c.describe(i, m, shapes, notes)
-	c.rounds.Append(m)
+	tied, thinking := c.rounds.Append(m)
 	c.Contents.add(m, at)
 	c.facts = append(c.facts, f)
+	c.tie(tied, i, thinking)
 	c.whole += c.facts.Tokens(i, i+1)
 	said := len(c.words.Said())
 	c.words.Hear(i, m, notes)
 	for _, s := range c.words.Said()[said:] {
 		if s.Via != "" { // a person's words are not folded as a tool's
 			f.Blocks[s.Block].Fixed = true
+		}
+	}
+}
+
+// tie notes that messages from one to another stay together, because of their thinking or something else.
+func (c *Conversation) tie(from, to int, thinking bool) {
+	for i := from; i < to; i++ {
+		c.facts[i+1].Tied = true
+		for b := range c.facts[i].Blocks {
+			f := &c.facts[i].Blocks[b]
+			f.Stays = f.Stays || thinking && f.Kind == transcript.KindThinking
 		}
 	}
 }

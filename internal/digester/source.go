@@ -76,7 +76,7 @@ func showTo(
 		src.Summed++
 	}
 	err := st.Reading(ctx, func(t *transcript.Transcript) (err error) {
-		if src.View, err = v.Resolve(t.At); err == nil && asIs {
+		if src.View, err = v.Resolve(t); err == nil && asIs {
 			at := func(i int) (transcript.Message, error) { return t.At(i), nil }
 			src.Spoken, err = annotate.AttributedView(v, src.View, at)
 		}

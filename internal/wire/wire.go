@@ -28,7 +28,7 @@ func Checker[R interface {
 ) func(transcript.View, *transcript.Transcript) error {
 	m = table.Complete(m)
 	run := func(v transcript.View, t *transcript.Transcript) ([]transcript.Violation, error) {
-		msgs, err := v.Resolve(t.At)
+		msgs, err := v.Resolve(t)
 		if err != nil {
 			return nil, err
 		}

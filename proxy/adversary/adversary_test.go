@@ -163,7 +163,7 @@ func (c *client) results(v *view, shown map[string]string) {
 // proxy can know them: by what the provider said of earlier views, which were made of other things,
 // or by its own count as long as a conversation has no answer.
 // Where thinking has to come first, no view begins with an answer of an open turn that has none:
-// the rounds before it stay, too.
+// the rounds before it stay, too, and so do those since a tool of the provider's began that waits for them.
 func (c *client) least(v *view) int {
 	const (
 		page = 300 // tokens
@@ -180,8 +180,8 @@ func (c *client) least(v *view) int {
 				newest--
 			}
 		}
-		whole = c.setup.think != "enabled" || newest == 0 || c.sent[newest].parts[0].kind == thinking ||
-			!c.sent[newest-1].has(result)
+		whole = newest == 0 || len(c.waits(c.sent[:newest])) == 0 && (c.setup.think != "enabled" ||
+			c.sent[newest].parts[0].kind == thinking || !c.sent[newest-1].has(result))
 	}
 	typed, kept, head := 0, 0, true
 	for i, e := range c.sent {

@@ -103,6 +103,7 @@ func newClient(w *world, i int) *client {
 		s.model = []string{"gemini-3.8-flash", "gemini-2.5-flash"}[w.IntN(2)]
 		s.think = []string{"", "adaptive"}[w.IntN(2)]
 	}
+	s.hosted = (c.wire == messagesWire || c.wire == responsesWire) && w.chance(0.3)
 	c.setup = s
 	c.tools = []string{"bash", "read_file", "edit_file"}
 	if w.chance(0.2) {
@@ -216,7 +217,7 @@ func (c *client) body() []byte {
 	last := &c.sent[len(c.sent)-1]
 	base := last.raw
 	array := c.wire == messagesWire && !c.setup.binds || c.wire == geminiWire
-	if array && last.role == "user" && strings.HasSuffix(base, "}]}") && c.w.chance(0.15) {
+	if array && last.role == "user" && len(c.waits(c.sent)) == 0 && strings.HasSuffix(base, "}]}") && c.w.chance(0.15) {
 		name := `{"type":"text","text":%s}]}`
 		if c.wire == geminiWire {
 			name = `{"text":%s}]}`
@@ -335,6 +336,9 @@ func (c *client) take(parts []part) {
 	var results []part
 	for i := range parts {
 		p := &parts[i]
+		if strings.HasPrefix(p.id, "mcpr_") || strings.HasPrefix(p.id, "find_") {
+			results = append(results, part{kind: served, id: p.id})
+		}
 		if p.kind != call {
 			continue
 		}
@@ -356,7 +360,7 @@ func (c *client) take(parts []part) {
 		return
 	}
 	typed := ""
-	if c.w.chance(0.12) {
+	if c.w.chance(0.12) && len(c.waits(c.history)) == 0 {
 		typed = c.tag() + "and also " + c.words(10)
 	}
 	c.push(c.wire.results(c.style, c.setup, results, typed)...)

@@ -113,6 +113,10 @@ func (c *client) reply(v *view, body []byte) (parts []part) {
 		c.memory.thinking[p.sig] = was
 		parts = append(parts, p)
 	}
+	waits := c.waits(v.elements)
+	for _, id := range waits {
+		parts = append(parts, part{kind: served, id: id, text: c.tag() + c.words(10), item: c.id("po")})
+	}
 	if w.chance(0.7) {
 		said := c.tag() + c.words(5+w.IntN(60))
 		if w.chance(0.1) {
@@ -132,11 +136,44 @@ func (c *client) reply(v *view, body []byte) (parts []part) {
 			parts = append(parts, c.call())
 		}
 	}
+	if c.setup.hosted && len(c.tools) > 0 && w.chance(0.3) {
+		parts = append(parts, c.host()...)
+	}
 	if len(parts) == 0 || len(parts) == 1 && parts[0].kind == thinking {
 		parts = append(parts, part{kind: text, text: c.tag() + "All is done.", item: c.id("msg")})
 	}
 	c.remember(parts)
 	return parts
+}
+
+// waits are the tools of the provider's that wait for a client's, and go on in the next answer.
+func (c *client) waits(es []element) (ids []string) {
+	for _, e := range es {
+		for _, p := range e.parts {
+			switch kind, _, _ := strings.Cut(p.id, "_"); {
+			case p.kind == hosted && (kind == "srv" || kind == "prog"):
+				ids = append(ids, p.id)
+			case p.kind == served:
+				ids = slices.DeleteFunc(ids, func(id string) bool { return id == p.id })
+			}
+		}
+	}
+	return ids
+}
+
+// host is what tools of the provider's do or ask for in an answer, with a call of a client's if one waits for it.
+func (c *client) host() []part {
+	p := part{kind: hosted, id: c.id("srv"), text: c.tag() + c.words(5+c.w.IntN(40)), open: true}
+	if c.wire == responsesWire {
+		p.id = c.id([]string{"ci", "mcpr", "find", "prog"}[c.w.IntN(4)])
+		if p.item = p.id; !strings.HasPrefix(p.id, "ci") && !strings.HasPrefix(p.id, "mcpr") {
+			p.item = c.id("item")
+		}
+	}
+	if strings.HasPrefix(p.id, "srv") || strings.HasPrefix(p.id, "prog") {
+		return []part{p, c.call()}
+	}
+	return []part{p}
 }
 
 // more reports whether an answer gets calls of the client's tools.

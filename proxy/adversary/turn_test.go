@@ -117,10 +117,10 @@ func (c *client) closed(at int) bool {
 	open := 0
 	for _, e := range c.history[:at] {
 		for _, p := range e.parts {
-			switch p.kind {
-			case call:
+			switch {
+			case p.kind == call || p.kind == hosted && p.open:
 				open++
-			case result:
+			case p.kind == result || p.kind == served:
 				open--
 			}
 		}

@@ -120,6 +120,12 @@ func messagesBlocks(st style, parts []part) (blocks []string) {
 		case call:
 			blocks = append(blocks,
 				st.obj("type", `"tool_use"`, "id", st.str(p.id), "name", st.str(p.name), "input", p.args))
+		case hosted:
+			blocks = append(blocks, st.obj("type", `"server_tool_use"`, "id", st.str(p.id), "name", `"code_execution"`,
+				"input", st.obj("code", st.str(p.text))))
+		case served:
+			blocks = append(blocks, st.obj("type", `"code_execution_tool_result"`, "tool_use_id", st.str(p.id),
+				"content", st.obj("stdout", st.str(p.text))))
 		}
 	}
 	return blocks
@@ -156,6 +162,10 @@ func messagesPart(raw []byte) part {
 		if !messagesID.MatchString(p.id) || parse([]byte(p.args)) == nil {
 			p.flaw = fmt.Sprintf("call %q has a bad id or input %q", p.id, p.args)
 		}
+	case "server_tool_use":
+		p.kind, p.id, p.open, p.text = hosted, b.str("id"), true, b.obj("input").str("code")
+	case "code_execution_tool_result":
+		p.kind, p.id, p.text = served, b.str("tool_use_id"), b.obj("content").str("stdout")
 	case "tool_result":
 		p.kind, p.id, p.failed = result, b.str("tool_use_id"), string(b["is_error"]) == "true"
 		if isString(b["content"]) {
@@ -219,6 +229,8 @@ func messagesReply(parts []part, u usage, stream bool) []byte {
 			begin(st.obj("type", `"tool_use"`, "id", st.str(p.id), "name", st.str(p.name), "input", "{}"))
 			delta("input_json_delta", "partial_json", "")
 			delta("input_json_delta", "partial_json", p.args)
+		default:
+			begin(messagesBlocks(st, []part{p})[0])
 		}
 		send("content_block_stop", fmt.Sprintf(`,"index":%d`, i))
 	}
@@ -273,9 +285,21 @@ func checkMessages(v *view) (bad []string) {
 	if len(es) == 0 || es[0].role != "user" {
 		say(0, "the first message is not the user's")
 	}
-	ids, open := map[string]bool{}, map[string]bool{}
+	ids, open, asked := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for i := range es {
 		e := &es[i]
+		for _, p := range e.parts {
+			switch {
+			case p.kind == hosted:
+				asked[p.id] = true
+			case p.kind == served && !asked[p.id]:
+				say(i, "an answer to %s, which nobody asks for before it", p.id)
+			case p.kind == served:
+				delete(asked, p.id)
+			case len(asked) > 0 && e.role == "user" && p.kind != result:
+				say(i, "the user speaks before %v are answered", asked)
+			}
+		}
 		if len(e.parts) == 0 && e.role != "system" {
 			say(i, "it has no content")
 		}

@@ -38,6 +38,10 @@ var responsesWire = &wire{
 	},
 	results: func(st style, s *setup, rs []part, typed string) (out []string) {
 		for _, r := range rs {
+			if r.kind == served {
+				out = append(out, responsesHosted(st, r))
+				continue
+			}
 			content := st.str(r.text)
 			if texts := strings.Split(r.text, "\x00"); len(texts) > 1 || r.raw == image {
 				var list []string
@@ -96,9 +100,35 @@ func responsesItems(st style, parts []part) (out []string) {
 		case call:
 			out = append(out, st.obj("type", `"function_call"`, "id", id, "status", `"completed"`, "call_id",
 				st.str(p.id), "name", st.str(p.name), "arguments", st.str(p.args)))
+		default:
+			out = append(out, responsesHosted(st, p))
 		}
 	}
 	return out
+}
+
+// responsesHosted is what a tool of the provider's says, or what answers it: each has its own form.
+func responsesHosted(st style, p part) string {
+	kind, _, _ := strings.Cut(p.id, "_")
+	id, key, text := "", st.str(p.id), st.str(p.text)
+	if p.item != "" {
+		id = st.str(p.item)
+	}
+	switch kind + "/" + p.kind {
+	case "mcpr/" + hosted:
+		return st.obj("type", `"mcp_approval_request"`, "id", key, "name", `"look"`, "arguments", text)
+	case "mcpr/" + served:
+		return st.obj("type", `"mcp_approval_response"`, "approval_request_id", key, "approve", "true")
+	case "find/" + hosted:
+		return st.obj("type", `"tool_search_call"`, "id", id, "call_id", key, "arguments", st.obj("q", text))
+	case "find/" + served:
+		return st.obj("type", `"tool_search_output"`, "call_id", key, "tools", "[]")
+	case "prog/" + hosted:
+		return st.obj("type", `"program"`, "id", id, "call_id", key, "code", text)
+	case "prog/" + served:
+		return st.obj("type", `"program_output"`, "id", id, "call_id", key, "result", text)
+	}
+	return st.obj("type", `"code_interpreter_call"`, "id", id, "code", text)
 }
 
 func parseResponses(raw []byte) (element, error) {
@@ -146,6 +176,20 @@ func parseResponses(raw []byte) (element, error) {
 			p.text = strings.Join(texts, "\n")
 		}
 		e.parts = []part{p}
+	case "mcp_approval_request":
+		e.parts = []part{{kind: hosted, id: item, item: item, open: true, text: o.str("arguments"), raw: string(raw)}}
+	case "mcp_approval_response":
+		e.role, e.parts = "user", []part{{kind: served, id: o.str("approval_request_id"), raw: string(raw)}}
+	case "tool_search_call", "program":
+		said := o.str("code") + o.obj("arguments").str("q")
+		e.parts = []part{{kind: hosted, id: o.str("call_id"), item: item, open: true, text: said, raw: string(raw)}}
+	case "tool_search_output", "program_output":
+		if kind == "tool_search_output" {
+			e.role = "tool"
+		}
+		e.parts = []part{{kind: served, id: o.str("call_id"), item: item, text: o.str("result"), raw: string(raw)}}
+	case "code_interpreter_call":
+		e.parts = []part{{kind: hosted, id: item, item: item, text: o.str("code"), raw: string(raw)}}
 	default:
 		return e, fmt.Errorf("an item of type %q", kind)
 	}
@@ -224,7 +268,7 @@ func checkResponses(v *view) (bad []string) {
 	say := func(i int, format string, args ...any) {
 		bad = append(bad, fmt.Sprintf("item %d: ", i)+fmt.Sprintf(format, args...))
 	}
-	calls, done := map[string]bool{}, map[string]bool{}
+	calls, done, asked := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	var items []string // of the answer that is gone through
 	for i, e := range v.elements {
 		if len(e.parts) == 0 || !slices.Contains([]string{"user", "assistant", "system", "tool"}, e.role) {
@@ -246,6 +290,22 @@ func checkResponses(v *view) (bad []string) {
 				say(i, "an output of %s, which is not called before it or has one", p.id)
 			}
 			done[p.id] = true
+		case hosted:
+			asked[p.id] = p.open
+			if p.item == "" && !strings.HasPrefix(p.id, "find_") {
+				say(i, "%s without the id that it needs", p.raw)
+			}
+		case served:
+			if !asked[p.id] {
+				say(i, "an answer to %s, which nobody asks for before it", p.id)
+			}
+			delete(asked, p.id)
+		case text:
+			for id, open := range asked {
+				if open && e.role == "user" {
+					say(i, "the user speaks before %s is answered", id)
+				}
+			}
 		}
 		if e.role == "assistant" && p.item != "" {
 			if r := v.said.reason[p.item]; r != "" && !slices.Contains(items, r) {

@@ -16,19 +16,22 @@ const (
 	thinking = "thinking"
 	call     = "call"
 	result   = "result"
-	state    = "state" // what no fold may hide: a provider's memory, a change of tools or settings
+	hosted   = "hosted" // what a tool of the provider's did, or asks for
+	served   = "served" // the answer to such a question
+	state    = "state"  // what no fold may hide: a provider's memory, a change of tools or settings
 )
 
 // part is a piece of an element: what the providers call a block, a part, or an item.
 type part struct {
 	kind   string
 	text   string // of texts, thinking and results
-	id     string // of calls and results
+	id     string // of calls and results, and of hosted tools what both sides of a question have
 	name   string // of the tool
 	args   string // of calls, JSON
 	sig    string // of thinking, and of Gemini's calls
 	item   string // id by which the server knows an item
 	failed bool   // of results
+	open   bool   // of hosted tools: it waits for an answer
 	raw    string // as it came
 	marked bool   // for the prompt cache
 	flaw   string // what no provider takes, whatever is around it
@@ -65,6 +68,7 @@ type setup struct {
 	system  bool   // system messages among the others
 	images  bool
 	loose   bool // signatures are not looked for: a call that the client does not know may have them
+	hosted  bool // tools of the provider's
 	texts   bool // contents that are one text are written as a string
 }
 

@@ -2,6 +2,7 @@ package anthropic
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/pleat-dev/pleat/internal/jsonspan"
 	"github.com/pleat-dev/pleat/internal/wire"
@@ -40,7 +41,14 @@ func (d *decoder) contentBlock(o wire.Object) (transcript.Block, wire.Place) {
 			URL: d.Text(source.Get("url")), Raw: raw,
 		}, place
 	}
-	return transcript.Opaque{Type: typ, Stands: stands(typ), Raw: raw}, place
+	b := transcript.Opaque{Type: typ, Stands: stands(typ), Raw: raw}
+	switch {
+	case typ == "server_tool_use" || typ == "mcp_tool_use":
+		b.Opens = d.Text(id)
+	case strings.HasSuffix(typ, "_tool_result"): // in a later message if client tools had to run first
+		b.Closes = d.Text(o.Get("tool_use_id"))
+	}
+	return b, place
 }
 
 // partsOf makes the blocks of a block's own content. It looks only into lists of a message's own

@@ -210,7 +210,7 @@ func TestEncodeEdited(t *testing.T) {
 	v := transcript.Whole(3)
 	v.Messages[1].Edits = []transcript.BlockEdit{}
 	v.Messages[2].Edits = []transcript.BlockEdit{{Block: 0, Text: "stub"}}
-	out, err := v.Resolve(func(i int) transcript.Message { return r.Messages[i] })
+	out, err := v.Resolve(transcript.NewTranscript(r.Messages...))
 	must(t, err)
 	got := mustEncode(t, &model.Request{Model: "m", Messages: out})
 	if want := `"input":{"n": 1.0},"x":1}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_1","content":"stub"}]}`; !strings.Contains(got, want) {

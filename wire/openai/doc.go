@@ -50,8 +50,9 @@
 //     which are the user's, additional_tools and configuration_update, which are the
 //     developer's, and outputs, which are a tool's.
 //
-// Calls and outputs belong together by call_id, wherever they are. Reasoning depends on its
-// neighbours: see [ResponsesRequest.Splice].
+// Calls and outputs belong together by call_id, wherever they are; so do tool_search_call, program and their
+// outputs, and an mcp_approval_request and its response. An output whose call came as an item_reference belongs
+// to the references before it. Reasoning depends on its neighbours: see [ResponsesRequest.Splice].
 //
 // Edits fit the item's form: text for a shell's output becomes the stdout of one output
 // with the outcome of the original, text for a shell call its only command, text for a

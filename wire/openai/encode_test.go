@@ -235,7 +235,7 @@ func TestEncodeAnswersCustomCallsInKind(t *testing.T) {
 	r := decoded(t, input(asks, ctcB, outB))
 	v := transcript.Whole(3)
 	v.Messages[2].Edits = []transcript.BlockEdit{{Block: 0, Text: "stub"}}
-	msgs, err := v.Resolve(func(i int) transcript.Message { return r.Messages[i] })
+	msgs, err := v.Resolve(transcript.NewTranscript(r.Messages...))
 	must(t, err)
 	body, err := EncodeResponses(&model.Request{Model: "m", Messages: msgs})
 	must(t, err)

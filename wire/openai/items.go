@@ -108,10 +108,44 @@ func (b builder) item(it object) itemNote {
 		role = opaqueRole(note.typ)
 		// Changes of the tools and settings, and the provider's own memory of what came before.
 		stands := role == transcript.RoleDeveloper || note.typ == "compaction"
-		b.Add(transcript.Opaque{Type: note.typ, Stands: stands, Raw: b.Raw(it.Value)}, wire.Place{})
+		o := transcript.Opaque{
+			Type: note.typ, Stands: stands, Refers: note.typ == "item_reference", Raw: b.Raw(it.Value),
+			Bound: role == transcript.RoleAssistant && note.id != "" && !stands && needsID(note.typ),
+		}
+		o.Opens, o.Closes = b.pair(note.typ, it)
+		b.Add(o, wire.Place{})
 	}
 	b.Message(role, transcript.FormatResponses, it.Value)
 	return note
+}
+
+// needsID reports whether items of a type, if they are the model's, may not be sent without their ids.
+func needsID(typ string) bool {
+	switch typ {
+	case "reasoning", "message", "function_call", "custom_tool_call", "local_shell_call", "shell_call",
+		"apply_patch_call", "web_search_call", "tool_search_call":
+		return false
+	}
+	return true
+}
+
+// pair returns the keys of opaque items that come in pairs.
+func (b builder) pair(typ string, it object) (opens, closes string) {
+	switch typ {
+	case "mcp_approval_request":
+		return "approval " + b.Text(it.Get("id")), ""
+	case "mcp_approval_response":
+		return "", "approval " + b.Text(it.Get("approval_request_id"))
+	case "tool_search_call":
+		return "search " + b.Text(it.Get("call_id")), ""
+	case "tool_search_output":
+		return "", "search " + b.Text(it.Get("call_id"))
+	case "program":
+		return "program " + b.Text(it.Get("call_id")), ""
+	case "program_output":
+		return "", "program " + b.Text(it.Get("call_id"))
+	}
+	return "", ""
 }
 
 // reasoning decodes a reasoning item. Its text is the summary and, where a server shows it,
@@ -143,7 +177,7 @@ func (b *builder) reasoning(it object) {
 // without _call.
 func (b *builder) call(typ string, it object) form {
 	name := cmp.Or(b.Text(it.Get("name")), strings.TrimSuffix(typ, "_call"))
-	c := transcript.ToolCall{ID: b.Text(it.Get("call_id")), Name: name, Raw: b.Raw(it.Value)}
+	c := transcript.ToolCall{ID: b.Text(it.Get("call_id")), Name: name, Bound: needsID(typ), Raw: b.Raw(it.Value)}
 	var input, edited value
 	var place wire.Place
 	f := formString

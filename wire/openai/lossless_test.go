@@ -188,7 +188,7 @@ func again(t *testing.T, d decoder, r request, v transcript.View, out []byte) {
 	if err != nil {
 		t.Fatalf("decode spliced: %v\n%s", err, out)
 	}
-	want, err := v.Resolve(func(i int) transcript.Message { return r.common().Messages[i] })
+	want, err := v.Resolve(transcript.NewTranscript(r.common().Messages...))
 	must(t, err)
 	got := r2.common().Messages
 	if len(got) != len(want) {
@@ -207,7 +207,7 @@ func again(t *testing.T, d decoder, r request, v transcript.View, out []byte) {
 		for _, viol := range rr.CheckAgainst(r.(*ResponsesRequest), model.Model{}) {
 			_, typ, _ := strings.Cut(viol.Message, "of type '")
 			typ, _, _ = strings.Cut(typ, "'")
-			if viol.Rule == "reasoning-missing" && canLoseID(typ) {
+			if viol.Rule == "reasoning-missing" && !needsID(typ) {
 				t.Fatalf("ids were not repaired: %v\n%s", viol, out)
 			}
 		}

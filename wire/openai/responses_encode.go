@@ -12,8 +12,8 @@ import (
 // the same bytes. The provider is asked not to store the response and to return its
 // reasoning encrypted, so that the conversation is whole with the caller.
 //
-// Items of this format go as they came, with their ids, so a caller that leaves out a
-// reasoning item has to leave out the items that followed it as well. Other messages become
+// Items of this format go as they came, with their ids. A caller that leaves out a reasoning item without
+// [transcript.View.Resolve] writes the items that followed it [transcript.Message.Unnamed]. Other messages become
 // items: text becomes message items, each call and each result an item of its own. Thinking
 // that is not of this wire is left out. A block that has no form on this wire becomes a short note.
 func EncodeResponses(req *model.Request) ([]byte, error) {

@@ -18,11 +18,10 @@ import (
 // Everything that the view does not change stays byte for byte, with one repair. The
 // provider knows items by their id, and refuses one that followed a reasoning item if that
 // reasoning item is missing. So where a view leaves out a reasoning item, the items that it
-// shows of the same answer lose their ids, as if the client had written them. Types that
-// need their id keep it, which the provider may refuse.
+// shows of the same answer lose their ids, as if the client had written them.
 //
-// The reverse, a reasoning item whose following item is left out, is not repaired;
-// [ResponsesRequest.Check] finds it.
+// A reasoning item whose following item is left out is not repaired, nor one that is left out although an
+// item that needs its id is shown: [ResponsesRequest.Check] and [transcript.View.Check] find these.
 //
 // The tools are added after the request's own. A request without a list of tools gets one if
 // its tools are in its input (see [ResponsesRequest.InputTools]), else none.
@@ -37,7 +36,10 @@ func (r *ResponsesRequest) Splice(v transcript.View, tools ...model.Tool) ([]byt
 	if !v.IsWhole(len(r.Messages)) && !r.isString && r.body.Array.IsZero() {
 		return nil, fmt.Errorf("splice responses request: there is no input: %w", transcript.ErrBadView)
 	}
-	view, more := r.prepare(v)
+	view, more, err := r.prepare(v)
+	if err != nil {
+		return nil, fmt.Errorf("splice responses request: %w", err)
+	}
 	enc := itemEncoder{}
 	out, err := r.body.Splice(view, wire.Made{Encode: func(m transcript.Message) ([]byte, error) {
 		if enc.calls == nil {
@@ -85,74 +87,26 @@ func (r *ResponsesRequest) callTypes(e *itemEncoder) {
 
 // prepare adapts a view: texts for items that want more than a string get their form. The edits take
 // away the ids of items whose reasoning is left out.
-func (r *ResponsesRequest) prepare(v transcript.View) (_ transcript.View, more []jsonspan.Edit) {
-	lost := r.orphaned(v)
+func (r *ResponsesRequest) prepare(v transcript.View) (_ transcript.View, more []jsonspan.Edit, err error) {
+	plain := transcript.View{Messages: slices.Clone(v.Messages)}
 	v.Messages = slices.Clone(v.Messages)
 	for i, m := range v.Messages {
+		plain.Messages[i].Edits = nil
 		if m.Source < 0 || m.Source >= len(r.items) {
 			continue
 		}
-		note := r.items[m.Source]
-		if note.form != formString {
+		if note := r.items[m.Source]; note.form != formString {
 			v.Messages[i].Edits = slices.Clone(m.Edits)
 			for k, e := range m.Edits {
 				v.Messages[i].Edits[k].Text = note.wrap(e.Text)
 			}
 		}
-		if lost[m.Source] && note.id != "" && canLoseID(note.typ) {
-			more = append(more, wire.Without(r.body.Data, r.body.Elements[m.Source].Span, "id")...)
+	}
+	shown, err := plain.Resolve(transcript.NewTranscript(r.Messages...))
+	for i, m := range shown {
+		if at := v.Messages[i].Source; at >= 0 && m.Raw() != r.Messages[at].Raw() {
+			more = append(more, wire.Without(r.body.Data, r.body.Elements[at].Span, "id")...)
 		}
 	}
-	return v, more
-}
-
-// orphaned says which of the model's items followed a reasoning item that the view leaves out: one of the
-// nearest run of them, unless somebody else spoke in between. Tool outputs do not end an answer, because
-// clients put them right after their calls.
-func (r *ResponsesRequest) orphaned(v transcript.View) []bool {
-	shown, lost := make([]bool, len(r.items)), make([]bool, len(r.items))
-	for _, m := range v.Messages {
-		if m.Source >= 0 && m.Source < len(shown) {
-			shown[m.Source] = true
-		}
-	}
-	inRun, hidden := false, false // hidden: one of the newest run is
-	for i, n := range r.items {
-		switch role := r.Messages[i].Role(); {
-		case n.typ == "reasoning":
-			hidden = !shown[i] || hidden && inRun
-		case n.typ == "compaction": // it replaces everything before it
-			hidden = false
-		case role == transcript.RoleAssistant:
-			lost[i] = hidden
-		case role != transcript.RoleTool:
-			hidden = false
-		}
-		inRun = n.typ == "reasoning"
-	}
-	return lost
-}
-
-// Unnamed returns an item without its id, where its type allows that. The provider then takes
-// it whether or not the reasoning that it followed is shown.
-func Unnamed(item transcript.Message) (transcript.Message, error) {
-	raw := jsonspan.Value(item.Raw())
-	typ := raw.Get("type").Text()
-	if typ == "" && raw.Get("role").Kind() == jsonspan.String {
-		typ = "message"
-	}
-	if raw.Get("id").Text() == "" || !canLoseID(typ) {
-		return item, nil
-	}
-	return DecodeItem(raw.Without("id"))
-}
-
-// canLoseID reports whether items of a type may be sent without an id.
-func canLoseID(typ string) bool {
-	switch typ {
-	case "message", "function_call", "custom_tool_call", "local_shell_call", "shell_call",
-		"apply_patch_call", "web_search_call", "tool_search_call":
-		return true
-	}
-	return false
+	return v, more, err
 }

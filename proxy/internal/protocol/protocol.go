@@ -13,7 +13,6 @@ import (
 	"github.com/pleat-dev/pleat/internal/wire"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
-	"github.com/pleat-dev/pleat/wire/openai"
 )
 
 // Protocol is one of the wires that requests are rewritten on.
@@ -204,7 +203,7 @@ func (p *Protocol) Answer(calls []transcript.ToolCall, rs []transcript.ToolResul
 // view may not show, and without its client's cache markers, which have moved since.
 func (p *Protocol) Alone(m transcript.Message) (transcript.Message, error) {
 	if p == Responses {
-		return openai.Unnamed(m)
+		return m.Unnamed(), nil
 	}
 	if raw := wire.Unmarked([]byte(m.Raw())); len(raw) < len(m.Raw()) {
 		return p.Codec(raw)

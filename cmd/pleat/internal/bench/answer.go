@@ -121,7 +121,7 @@ func (a Asking) session(ctx context.Context, c *cut, questions []Question, sum [
 		m, v, err := c.compact(ctx, arm, key{k, a.Budget, 1})
 		var msgs []transcript.Message
 		if err == nil {
-			msgs, err = v.Resolve(c.whole.At)
+			msgs, err = v.Resolve(c.whole)
 		}
 		if err != nil {
 			return fmt.Errorf("arm %s: %w", arm.Name, err)

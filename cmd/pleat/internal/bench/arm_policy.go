@@ -2,7 +2,6 @@ package bench
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -97,13 +96,11 @@ func (e *engine) View(ctx context.Context, idle time.Duration) (transcript.View,
 		return v, err
 	}
 	// Policies that promise nothing may leave a view that no provider would take.
-	var unread error
-	short, err := shorten(v, func(i int) transcript.Message {
-		m, err := e.s.Message(ctx, i)
-		unread = errors.Join(unread, err)
-		return m
-	}, e.budget, e.tokens)
-	return short, errors.Join(unread, err)
+	msgs, err := e.s.Resolve(ctx, v)
+	if err != nil {
+		return v, err
+	}
+	return shorten(v, msgs, e.budget, e.tokens), nil
 }
 
 // recalling is an engine whose recall counts.

@@ -42,7 +42,7 @@ func tail(r *ruled) (transcript.View, error) {
 	v := transcript.Whole(len(r.msgs))
 	switch {
 	case !r.setup.Replay:
-		return shorten(v, func(i int) transcript.Message { return r.msgs[i] }, r.setup.Budget, r.setup.Tokens)
+		return shorten(v, r.msgs, r.setup.Budget, r.setup.Tokens), nil
 	case r.total <= r.setup.Budget:
 		return v, nil
 	}

@@ -214,9 +214,12 @@ func (t *tape) count(vm transcript.ViewMessage) (int, error) {
 		}
 		return n, nil
 	}
-	msgs, err := transcript.View{
-		Messages: []transcript.ViewMessage{vm},
-	}.Resolve(func(i int) transcript.Message { return t.s.Messages[i] })
+	alone := transcript.NewTranscript()
+	if vm.Source >= 0 {
+		alone.Append(t.s.Messages[vm.Source])
+		vm.Source = 0
+	}
+	msgs, err := transcript.View{Messages: []transcript.ViewMessage{vm}}.Resolve(alone)
 	if err != nil {
 		return 0, fmt.Errorf("count view: %w", err)
 	}

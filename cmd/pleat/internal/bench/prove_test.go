@@ -278,7 +278,7 @@ func (n *noting) View(ctx context.Context, idle time.Duration) (transcript.View,
 	if err != nil {
 		return v, err
 	}
-	msgs, err := v.Resolve(func(i int) transcript.Message { return n.w.s.Messages[i] })
+	msgs, err := v.Resolve(transcript.NewTranscript(n.w.s.Messages...))
 	for i, m := range msgs {
 		at := v.Messages[i].Source
 		if _, ok := n.first[at]; ok || at < 0 {

@@ -207,7 +207,7 @@ func (c *cut) measure(ctx context.Context, k key) (Cell, error) {
 	}
 	var msgs []transcript.Message
 	if err == nil {
-		msgs, err = v.Resolve(c.whole.At)
+		msgs, err = v.Resolve(c.whole)
 	}
 	if err != nil {
 		return cell, fmt.Errorf("arm %s at %d tokens: %w", arm.Name, k.budget, err)

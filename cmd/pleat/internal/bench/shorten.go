@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -9,24 +8,20 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// shorten makes a view fit a budget the way a program without ideas does: the oldest
+// shorten makes a view of messages fit a budget the way a program without ideas does: the oldest
 // messages go, rounds as a whole, and where even the newest round is too large its
 // results are cut. Views that fit are left alone. So every arm is scored on something
 // that could have been sent.
 func shorten(
-	v transcript.View, source func(int) transcript.Message, budget int, tokens *tokens.Tokenizer,
-) (transcript.View, error) {
-	msgs, err := v.Resolve(source)
-	if err != nil {
-		return v, fmt.Errorf("shorten view: %w", err)
-	}
+	v transcript.View, msgs []transcript.Message, budget int, tokens *tokens.Tokenizer,
+) transcript.View {
 	room := budget - tokens.CountMessage(removed)
 	at, total := len(msgs), 0
 	for _, m := range msgs {
 		total += tokens.CountMessage(m)
 	}
 	if total <= budget+budget/tolerance {
-		return v, nil
+		return v
 	}
 	for at > 0 {
 		size := tokens.CountMessage(msgs[at-1])
@@ -40,9 +35,9 @@ func shorten(
 	rounds := shown.Rounds()
 	if whole := wholeRounds(shown, at); whole < len(msgs) &&
 		(whole == at || len(rounds) == 0 || whole <= rounds[len(rounds)-1].Start) {
-		return from(v, msgs, whole), nil
+		return from(v, msgs, whole)
 	}
-	return cutNewest(v, msgs, shown, budget-tokens.CountMessage(removed), tokens), nil
+	return cutNewest(v, msgs, shown, budget-tokens.CountMessage(removed), tokens)
 }
 
 // tolerance: a fiftieth more than the budget is the same size, counted in another way. A

@@ -100,7 +100,7 @@ func (c *cut) live(ctx context.Context, arm Arm) (Live, error) {
 	}
 	var msgs []transcript.Message
 	request := func(v transcript.View, _ time.Duration, _ int) (err error) {
-		msgs, err = v.Resolve(c.whole.At)
+		msgs, err = v.Resolve(c.whole)
 		n := c.tokens.CountRequest(model.Request{Messages: msgs})
 		row.Requests, row.Tokens, row.Largest = row.Requests+1, row.Tokens+n, max(row.Largest, n)
 		if n > window {

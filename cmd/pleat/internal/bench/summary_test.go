@@ -65,7 +65,7 @@ func TestSummarizer(t *testing.T) {
 	for k, arm := range arms {
 		_, v, err := c.compact(t.Context(), arm, key{k, 4_000, 1})
 		must(t, err)
-		msgs, err := v.Resolve(c.whole.At)
+		msgs, err := v.Resolve(c.whole)
 		must(t, err)
 		if got := strings.Contains(plainText(msgs), "marmalade"); got != arm.Summarizes {
 			t.Errorf("%s: shows the model's summary: %v, want %v", arm.Name, got, arm.Summarizes)
