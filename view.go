@@ -139,13 +139,14 @@ func (s *Session) dueLocked(ctx context.Context, turn Turn) (fold.PlanOptions, b
 	case p.IdleAfter > 0 && turn.Idle >= p.IdleAfter:
 		o.Trigger = fold.TriggerIdle
 	default:
-		if target, near := s.meter.Cliff(total, o.Limits); near && len(p.WhenItPays) > 0 {
+		pays := len(p.WhenItPays) > 0 && !s.o.NoRecall // nobody could ask for what is folded before it must be
+		if target, near := s.meter.Cliff(total, o.Limits); near && pays {
 			o.Trigger, o.Limits.Target = fold.TriggerCliff, target
 			return o, true
 		}
 		var from int
 		var cost fold.CacheCost
-		if saver := p.Saver(); len(p.WhenItPays) > 0 {
+		if saver := p.Saver(); pays {
 			err := fault.Of(saver, func() error { from, cost = s.st.PayingFrom(saver, o.Rates, o.Cold); return nil })
 			s.failedLocked(ctx, err)
 		}

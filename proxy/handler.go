@@ -109,7 +109,8 @@ func (h *Handler) Sessions() []SessionStatus { return h.rw.Statuses() }
 // FirstAt, until the first byte of the reply; the reply's Status; BytesIn, decompressed, and BytesOut; requests
 // Sent for it; the client's Messages; whether folds were in force (Folded); its results Stored at once because
 // they were too large to show; Epochs that it opened; Hidden rounds; whether the provider refused the first view
-// as too long (Retried), or the conversation left the one it was known by (Forked); a Snapshot of the view; the
+// as too long (Retried), or the conversation left the one it was known by (Forked); why its model cannot ask for what is
+// folded (NoRecall); a Snapshot of the view; the
 // Usage of all requests Sent, what they cost in USD by the price list, and about what the client's own request
 // would have cost Without; and Err, why it failed, or could not be folded although it was answered.
 type Exchange = exchange.Report
@@ -136,7 +137,8 @@ func ReadBill(ctx context.Context, st store.Store) (Bill, error) {
 }
 
 // SessionStatus describes a session that a proxy has in memory, as of the last time that a request
-// finished a step with it: its Key, the Model, how it gets folded content back (Recall), when its
+// finished a step with it: its Key, the Model, how it gets folded content back (Recall), why not at all
+// (NoRecall), when its
 // Last request came, the number of Messages in its transcript and of Folds, in force or not, the
 // Snapshot of its view, and what was Spent, in USD by the price list.
 type SessionStatus = exchange.Status

@@ -1,13 +1,16 @@
 package proxy
 
 import (
+	"bytes"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/upstreamtest"
 	"github.com/pleat-dev/pleat/proxy/internal/protocol"
 	"github.com/pleat-dev/pleat/transcript"
@@ -174,8 +177,18 @@ func TestMidway(t *testing.T) {
 		a := newAgent(on, serve(t, up).String(), "Do all the steps.")
 		a.streams = streams
 		a.turns(t, 12)
-		a.url = start(t, seen, Options{Window: window})
+		r, log := newReports(), new(bytes.Buffer)
+		a.url = start(t, seen, Options{Window: window, Report: r.add, Logger: slog.New(slog.NewTextHandler(log, nil))})
+		before := len(a.bodies)
 		a.run(t)
+		for _, x := range r.wait(len(a.bodies) - before) {
+			if x.NoRecall == "" || x.Snapshot.Trigger == fold.TriggerPays {
+				t.Errorf("it has no recall because %q, and is folded because %q", x.NoRecall, x.Snapshot.Trigger)
+			}
+		}
+		if n := strings.Count(log.String(), "cannot ask for what is folded"); n != 1 {
+			t.Errorf("the log says %d times that recall is off", n)
+		}
 		folded := false
 		for i, body := range seen.all() {
 			folded = folded || regexp.MustCompile(`\[(folded|pleat): `).Match(body)

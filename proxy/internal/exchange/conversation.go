@@ -142,7 +142,7 @@ func (rw *Rewriter) catchUp(ctx context.Context, c *conversation, req request) e
 // holds the lock.
 func (c *conversation) describe() (Status, int64) {
 	return Status{
-		Key: c.key, Model: c.setup.model, Recall: c.track.Mode.Recall, Last: c.track.Last, Messages: c.sess.Len(),
+		Key: c.key, Model: c.setup.model, Recall: c.track.Mode.Recall, NoRecall: c.track.Mode.Why, Last: c.track.Last, Messages: c.sess.Len(),
 		Folds: len(c.sess.Folds()), Snapshot: c.sess.Snapshot(), Spent: c.sess.Spent(),
 	}, int64(inside.Of(c.sess).MemoryBytes() + lineage.PerMessage*len(c.track.Requests))
 }

@@ -274,7 +274,7 @@ func (x *exchange) sendReport(err error) {
 	r.Took, r.Err, r.Hidden, r.Retried = x.rw.o.Now().Sub(r.Began), cmp.Or(err, r.Err), x.hidden, x.retried > 0
 	if t := x.turn; t != nil {
 		r.Hidden -= t.resumed
-		r.Session, r.Folded, r.Snapshot = t.key, t.folded, t.meter
+		r.Session, r.Folded, r.Snapshot, r.NoRecall = t.key, t.folded, t.meter, t.mode.Why
 		if t.conv != nil {
 			r.Session = t.conv.key
 		}

@@ -120,12 +120,14 @@ func (o *Options) newMode(req request, before *lineage.Origin) lineage.Mode {
 	switch {
 	case o.Recall == lineage.RecallByFile && !o.ObserveOnly:
 		return lineage.Mode{Recall: lineage.RecallByFile}
-	case o.ObserveOnly, o.Recall == lineage.RecallOff, !req.HasTools():
+	case o.ObserveOnly, o.Recall == lineage.RecallOff:
 		return lineage.Mode{Recall: lineage.RecallOff}
+	case !req.HasTools():
+		return lineage.Mode{Recall: lineage.RecallOff, Why: "its first request has no tools"}
 	case before != nil: // the client's tools had ours behind them until now
 		return before.Mode
 	case lineage.Answered(req.Request):
-		return lineage.Mode{Recall: lineage.RecallOff}
+		return lineage.Mode{Recall: lineage.RecallOff, Why: "it was first seen after an answer of the model"}
 	}
 	return lineage.Mode{Recall: lineage.RecallByTools, Snip: inside.Snipper(o.Policy, false, 0) != nil}
 }

@@ -179,6 +179,7 @@ type Report struct {
 	Hidden   int           // rounds answered inside the proxy
 	Retried  bool          // the provider refused the first view as too long
 	Forked   bool          // the conversation left the one it was known by
+	NoRecall string        // why its model cannot ask for what is folded, though recall is not turned off
 	Snapshot fold.Snapshot
 	Usage    model.Usage // of all requests that went out for it
 	USD      float64     // what they cost, by the price list
@@ -191,6 +192,7 @@ type Status struct {
 	Key      store.SessionKey
 	Model    string
 	Recall   lineage.RecallMode
+	NoRecall string // why, if that is off and was not turned off
 	Last     time.Time
 	Messages int
 	Folds    int

@@ -141,6 +141,10 @@ func (rw *Rewriter) open(ctx context.Context, key store.SessionKey, req request)
 			c.track.Before = before.Key
 		}
 		c.track.Mode = rw.o.newMode(req, before).Free(req.Request)
+		if why := c.track.Mode.Why; why != "" {
+			const text = "a conversation is folded only where it must be: its model cannot ask for what is folded"
+			rw.o.Logger.Warn(text, "session", key.String(), "why", why)
+		}
 		if c.pages, err = rw.pages(ctx, before, req, c.track.Mode.Prefix); err != nil {
 			rw.o.Logger.Warn("there is no page of what the client has compacted", "session", key.String(), "err", err)
 		}

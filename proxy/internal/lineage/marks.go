@@ -79,6 +79,7 @@ type Mode struct {
 	Recall RecallMode `json:"recall"`
 	Prefix string     `json:"prefix,omitempty"` // of our tools' names, where the client has tools of the same names
 	Snip   bool       `json:"snip,omitempty"`   // the tool snip is among them: the policy snips
+	Why    string     `json:"why,omitempty"`    // recall cannot be offered, though it is not turned off
 }
 
 // ToolPrefix comes before the names of the recall tools in sessions whose client has a

@@ -139,6 +139,9 @@ func exchangeAttrs(r proxy.Exchange) []any {
 	if r.Hidden > 0 {
 		attrs = append(attrs, "hidden", r.Hidden)
 	}
+	if r.NoRecall != "" {
+		attrs = append(attrs, "no_recall", r.NoRecall)
+	}
 	if r.Retried {
 		attrs = append(attrs, "retried", true)
 	}

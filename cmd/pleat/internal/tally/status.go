@@ -34,6 +34,7 @@ type Row struct {
 	Messages int           `json:"messages"`
 	Folds    int           `json:"folds"`
 	Snapshot fold.Snapshot `json:"snapshot"`
+	NoRecall string        `json:"no_recall,omitempty"` // why its model cannot ask for what is folded
 
 	title   string // how it begins
 	name    string // that means no other session
@@ -63,7 +64,7 @@ func readStatus(ctx context.Context, h *proxy.Handler) (Status, error) {
 	for _, b := range bill.Rows {
 		s := inMemory[store.SessionKey{Tenant: b.Tenant, Session: b.Session}]
 		out.Sessions = append(out.Sessions, Row{
-			BillRow: b, Messages: s.Messages, Folds: s.Folds, Snapshot: asReported(s.Snapshot),
+			BillRow: b, Messages: s.Messages, Folds: s.Folds, Snapshot: asReported(s.Snapshot), NoRecall: s.NoRecall,
 		})
 	}
 	return out, nil
@@ -143,6 +144,9 @@ func (s Status) Print(p *term.Page) {
 		}
 		if j.fork != "" {
 			about = append(about, j.fork)
+		}
+		if j.NoRecall != "" {
+			about = append(about, "no recall, folded only where it must be: "+j.NoRecall)
 		}
 		p.Hang("  ", strings.Join(append(about, inWords(j.Tally, j.Snapshot.Trigger)...), " · "))
 	}
