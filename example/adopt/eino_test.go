@@ -106,8 +106,7 @@ func (t einoTool) InvokableRun(ctx context.Context, input string, _ ...tool.Opti
 // An eino agent gets a rewriter and the recall tools.
 func Example_eino() {
 	ctx := context.Background()
-	own := pleat.Tool{Name: "read", Description: "Reads a file.", Schema: `{"type":"object"}`}
-	defs := append(pleat.RecallTools(), own)
+	defs := append(pleat.RecallTools(), ownTool)
 	session, err := pleat.OpenSession(ctx, store.NewMemory(), pleat.Key{Session: "eino"},
 		&pleat.Options{Budget: pleat.Budget{Window: window}, Tools: defs})
 	if err != nil {

@@ -5,6 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -15,6 +19,7 @@ import (
 	"go.etcd.io/bbolt"
 	"go.uber.org/goleak"
 
+	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/store/storetest"
 	"github.com/pleat-dev/pleat/transcript"
@@ -62,6 +67,26 @@ func TestBolt(t *testing.T) {
 		}})
 }
 
+// TestLibraryDoc: the code in docs/library.md is that of the programs here.
+func TestLibraryDoc(t *testing.T) {
+	doc, err := os.ReadFile("../../docs/library.md")
+	var code []byte
+	for _, name := range []string{"anthropic_test.go", "openai_test.go", "server_test.go"} {
+		file, wrong := os.ReadFile(name)
+		code, err = append(code, file...), errors.Join(err, wrong)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	flat := strings.NewReplacer("\t", "") // a piece of a function is indented less
+	for i, block := range strings.Split(string(doc), "```")[1:] {
+		text, ok := strings.CutPrefix(block, "go\n")
+		if ok && !strings.Contains(flat.Replace(string(code)), flat.Replace(text)) {
+			t.Errorf("block %d is other code:\n%s", i, text)
+		}
+	}
+}
+
 // window is the context window of the programs' model, in tokens.
 const window = 8_000
 
@@ -81,6 +106,8 @@ func answer(results int, sent string) (tool, text string, err error) {
 	}
 	return "", "I have forgotten part 3.", nil
 }
+
+var ownTool = pleat.Tool{Name: "read", Description: "Reads a file.", Schema: `{"type":"object"}`}
 
 // read is the programs' own tool.
 func read(input string) string {
@@ -142,4 +169,56 @@ func (m *chainModel) GenerateContent(
 		}
 	}
 	return &llms.ContentResponse{Choices: []*llms.ContentChoice{choice}}, err
+}
+
+// newProvider serves that model to the SDKs. It thinks before each answer on the Messages wire, and its thinking is
+// valid only with leave to drop what is not.
+func newProvider() *httptest.Server {
+	results := 0
+	return httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		var name, text string
+		if err == nil {
+			name, text, err = answer(results, string(body))
+		}
+		chat := strings.HasSuffix(r.URL.Path, "/chat/completions")
+		drops := strings.Contains(string(body), `"drop_block"`) && r.Header.Get("Anthropic-Beta") != ""
+		if err != nil || !chat && !drops {
+			http.Error(w, `{"error":{"type":"invalid_request_error","message":"prompt is too long"}}`, http.StatusBadRequest)
+			return
+		}
+		if name != "" {
+			results++
+		}
+		id := fmt.Sprint("call_", results)
+		w.Header().Set("Content-Type", "application/json")
+		if chat {
+			message := fmt.Sprintf(`{"role":"assistant","content":%q}`, text)
+			if name != "" {
+				message = fmt.Sprintf(`{"role":"assistant","content":null,"tool_calls":[{"id":%q,"type":"function",`+
+					`"function":{"name":%q,"arguments":%q}}]}`, id, name, text)
+			}
+			fmt.Fprintf(w, `{"object":"chat.completion","choices":[{"index":0,"message":%s,"finish_reason":"stop"}],`+
+				`"usage":{"prompt_tokens":%d,"completion_tokens":9}}`, message, len(body)/4)
+			return
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		send := func(kind, format string, args ...any) {
+			fmt.Fprintf(w, "event: %s\ndata: {\"type\":%q%s}\n\n", kind, kind, fmt.Sprintf(format, args...))
+		}
+		send("message_start", `,"message":{"id":"m","type":"message","role":"assistant","content":[],`+
+			`"usage":{"input_tokens":%d}}`, len(body)/4)
+		send("content_block_start", `,"index":0,"content_block":{"type":"thinking","thinking":"Hm.","signature":"s"}`)
+		send("content_block_stop", `,"index":0`)
+		if name == "" {
+			send("content_block_start", `,"index":1,"content_block":{"type":"text","text":%q}`, text)
+		} else {
+			const call, input = `{"type":"tool_use","id":%q,"name":%q,"input":{}}`, `{"type":"input_json_delta","partial_json":%q}`
+			send("content_block_start", `,"index":1,"content_block":`+call, id, name)
+			send("content_block_delta", `,"index":1,"delta":`+input, text)
+		}
+		send("content_block_stop", `,"index":1`)
+		send("message_delta", `,"delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":9}`)
+		send("message_stop", "")
+	}))
 }
