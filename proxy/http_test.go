@@ -154,40 +154,20 @@ func TestCompressed(t *testing.T) {
 	}
 }
 
-// A request that cannot be read is refused with what is missing; a proxy that only
-// observes passes it on.
+// A request that cannot be read is refused with what is missing.
 func TestNoDecoder(t *testing.T) {
-	for _, observe := range []bool{false, true} {
-		up := &capture{to: upstreamtest.New(upstreamtest.Options{})}
-		url := start(t, up, Options{ObserveOnly: observe})
-		req, _ := http.NewRequest(http.MethodPost, url+"/v1/responses", strings.NewReader("(packed)"))
-		req.Header.Set("Content-Encoding", "Zstd")
-		resp, body := fetch(t, req)
-		switch {
-		case observe && (len(up.all()) != 1 || string(up.all()[0]) != "(packed)"):
-			t.Errorf("%q went out", up.all())
-		case observe:
-		case resp.StatusCode != http.StatusUnsupportedMediaType ||
-			!strings.Contains(body, `no decoder for content encoding \"Zstd\"`) ||
-			resp.Header.Get("Accept-Encoding") != "gzip":
-			t.Errorf("the client got %d %s, %v", resp.StatusCode, body, resp.Header)
-		case len(up.all()) > 0:
-			t.Error("it went out")
-		}
+	up := &capture{to: upstreamtest.New(upstreamtest.Options{})}
+	url := start(t, up, Options{})
+	req, _ := http.NewRequest(http.MethodPost, url+"/v1/responses", strings.NewReader("(packed)"))
+	req.Header.Set("Content-Encoding", "Zstd")
+	resp, body := fetch(t, req)
+	if resp.StatusCode != http.StatusUnsupportedMediaType ||
+		!strings.Contains(body, `no decoder for content encoding \"Zstd\"`) ||
+		resp.Header.Get("Accept-Encoding") != "gzip" {
+		t.Errorf("the client got %d %s, %v", resp.StatusCode, body, resp.Header)
 	}
-}
-
-// A proxy that only observes passes on what it would refuse because it cannot fit.
-func TestObserveTooLong(t *testing.T) {
-	body := `{"model":"m","max_tokens":1,"tools":[{"name":"ls","input_schema":{"type":"object"}}],"messages":[{"role":"user","content":"` +
-		strings.Repeat("too many words ", 4_000) + `"}]}`
-	for _, observe := range []bool{false, true} {
-		up := &capture{to: upstreamtest.New(upstreamtest.Options{})}
-		url := start(t, up, Options{Window: 2_000, ObserveOnly: observe})
-		resp, _ := fetchJSON(t, url+"/v1/messages", strings.NewReader(body))
-		if passed := len(up.all()) == 1 && string(up.all()[0]) == body; passed != observe {
-			t.Errorf("observing %v: status %d, %d requests went out", observe, resp.StatusCode, len(up.all()))
-		}
+	if len(up.all()) > 0 {
+		t.Error("it went out")
 	}
 }
 
@@ -397,7 +377,7 @@ func TestLargeBodies(t *testing.T) {
 		size = int(n)
 		w.WriteHeader(http.StatusTooManyRequests)
 	})
-	url := start(t, up, Options{Recall: RecallOff, ObserveOnly: true, MaxBody: 101 << 20})
+	url := start(t, up, Options{Recall: RecallOff, MaxBody: 101 << 20})
 	body := func(n int) io.Reader {
 		return io.MultiReader(strings.NewReader(`{"model":"m","max_tokens":1,"messages":[{"role":"user","content":"`),
 			io.LimitReader(zeros{}, int64(n)), strings.NewReader(`"}]}`))
@@ -419,22 +399,6 @@ func (zeros) Read(p []byte) (int, error) {
 		p[i] = '0'
 	}
 	return len(p), nil
-}
-
-// Observing changes nothing on the wire and tells what would have been done.
-func TestObserveOnly(t *testing.T) {
-	up := &capture{to: upstreamtest.New(upstreamtest.Options{Calls: 12, Bytes: 12_000})}
-	r := newReports()
-	a := newAgent(protocol.Chat, start(t, up, Options{Window: window, ObserveOnly: true, Report: r.add}), "Do all the steps.")
-	a.run(t)
-	list := r.wait(len(a.bodies))
-	a.say("Summarize all of it.")
-	a.tools = "none"
-	a.turn(t)
-	sameBodies(t, a.bodies, up.all())
-	if last := list[len(list)-1]; !last.Folded || last.Snapshot.Tokens > window {
-		t.Errorf("the last report says folded %t, %d tokens", last.Folded, last.Snapshot.Tokens)
-	}
 }
 
 // With recall by file a stub names a file that has exactly what was folded.

@@ -64,9 +64,6 @@ type Options struct {
 	// or hooks. It is called whenever one is opened.
 	Session func(key store.SessionKey, o *pleat.Options)
 
-	// ObserveOnly passes every body on unchanged. Sessions are kept and folds planned,
-	// and reports say what would have been done.
-	ObserveOnly bool
 	// Report gets every exchange when it is over. It must not block.
 	Report func(Exchange)
 	// Observe gets what happens inside sessions. It must not block.
@@ -121,7 +118,7 @@ func (o *Options) exchange() (x exchange.Options, err error) {
 		Report: o.Report,
 		Store:  o.Store, Transport: o.Transport, Models: cmp.Or(o.Models, model.DefaultModels()), Window: o.Window,
 		Policy: o.Policy, Recall: cmp.Or(o.Recall, RecallByTools), RecallDir: o.RecallDir,
-		Principal: o.Principal, Session: o.Session, Observe: o.Observe, ObserveOnly: o.ObserveOnly,
+		Principal: o.Principal, Session: o.Session, Observe: o.Observe,
 		Logger: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)), Now: o.Now,
 		Decoders: httpbody.Decoders{"gzip": gunzip, "x-gzip": gunzip},
 		Memory:   cmp.Or(o.Memory, 1<<30), MaxBody: cmp.Or(o.MaxBody, 256<<20), MaxEvent: cmp.Or(o.MaxEvent, 64<<20),

@@ -62,8 +62,6 @@ token: --drain-token-file.`,
 pleat proxy
 # the same in the background, also after the next login
 pleat proxy start
-# change nothing, but report what it would do
-pleat proxy --observe
 # a local model with a small window
 pleat proxy --upstream-openai http://127.0.0.1:11434 --window 8k`,
 	}
@@ -113,7 +111,6 @@ type proxyFlags struct {
 	recall, recallDir string
 	dir               string
 	digests           sessionfile.Digests
-	observe           bool
 	otel              string
 
 	listen              string
@@ -137,7 +134,6 @@ func (f *proxyFlags) declare(fs *pflag.FlagSet) {
 	fs.StringVar(&f.recallDir, "recall-dir", "", "with --recall file: write the files under `FOLDER`")
 	fs.StringVar(&f.dir, "dir", "", "write the plain copies that some policies keep into `FOLDER`; none: no files")
 	f.digests.Declare(fs)
-	fs.BoolVar(&f.observe, "observe", false, "change nothing on the wire; report what would have been done")
 	fs.StringVar(&f.otel, "otel", "", telemetry.Usage)
 }
 
@@ -146,7 +142,7 @@ func (f *proxyFlags) options(
 	ctx context.Context, p *term.Console, log *slog.Logger, t *tally.Tally,
 ) (*proxy.Options, func() error, error) {
 	o := &proxy.Options{
-		Window: int(f.window), Recall: proxy.RecallMode(f.recall), ObserveOnly: f.observe, Logger: log,
+		Window: int(f.window), Recall: proxy.RecallMode(f.recall), Logger: log,
 		Decoders: map[string]proxy.Decoder{"zstd": unzstd}, Memory: f.boundMemory(p.Getenv),
 		Proxy: http.ProxyFromEnvironment,
 	}
@@ -238,7 +234,7 @@ func (f *proxyFlags) start(
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	t := tally.New(f.observe)
+	t := tally.New()
 	o, done, err := f.options(ctx, p, log, t)
 	if err != nil {
 		return nil, nil, nil, errors.Join(err, l.Close())

@@ -42,7 +42,7 @@ func TestFrontWithDashboard(t *testing.T) {
 	page, end, err := dashboard(p, library.Options{Store: st}, dash.Options{Token: token})
 	must(t, err)
 	defer end()
-	f := &tally.Front{Proxy: h, Tally: tally.New(false), Token: token, Store: st, Dash: page}
+	f := &tally.Front{Proxy: h, Tally: tally.New(), Token: token, Store: st, Dash: page}
 	for path, want := range map[string]int{
 		"/": 401, "/dash/session?s=x": 401, "/dash/style.css": 200, "/pleat/status": 401, "/v1/messages": 401,
 		"/t/" + token + "/pleat/status": 200, "/t/" + token + "/v1/models": 404,
@@ -65,7 +65,7 @@ func TestProxyReadsZstd(t *testing.T) {
 		openai: up.URL,
 	}
 	p := &term.Console{Stderr: io.Discard, Getenv: func(string) string { return "" }}
-	o, done, err := f.options(t.Context(), p, slog.New(slog.DiscardHandler), tally.New(false))
+	o, done, err := f.options(t.Context(), p, slog.New(slog.DiscardHandler), tally.New())
 	must(t, err)
 	defer done()
 	h := handlerOf(t, o)

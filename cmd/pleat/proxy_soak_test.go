@@ -45,7 +45,7 @@ func TestSoak(t *testing.T) {
 		policy: "default", recall: "tools", anthropic: up.URL, memory: term.ByteCount(limit), window: 16_000,
 	}
 	p := &term.Console{Stderr: io.Discard, Getenv: func(string) string { return "" }}
-	o, done, err := f.options(t.Context(), p, slog.New(slog.DiscardHandler), tally.New(false))
+	o, done, err := f.options(t.Context(), p, slog.New(slog.DiscardHandler), tally.New())
 	must(t, err)
 	defer done()
 	debug.SetMemoryLimit(limit + beside + int64(others))

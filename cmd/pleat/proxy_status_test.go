@@ -43,7 +43,7 @@ func TestStatusAfterRestart(t *testing.T) {
 	p := &term.Console{Stderr: io.Discard, Getenv: func(string) string { return "" }}
 	var seen []tally.Status
 	for i := range 2 {
-		o, done, err := f.options(t.Context(), p, slog.New(slog.DiscardHandler), tally.New(false))
+		o, done, err := f.options(t.Context(), p, slog.New(slog.DiscardHandler), tally.New())
 		must(t, err)
 		h := handlerOf(t, o)
 		for _, tools := range []string{
@@ -60,7 +60,7 @@ func TestStatusAfterRestart(t *testing.T) {
 		w := httptest.NewRecorder()
 		r := httptest.NewRequest(http.MethodGet, "/pleat/status", nil)
 		r.Host = "localhost"
-		(&tally.Front{Proxy: h, Tally: tally.New(false), Store: o.Store}).ServeHTTP(w, r)
+		(&tally.Front{Proxy: h, Tally: tally.New(), Store: o.Store}).ServeHTTP(w, r)
 		var s tally.Status
 		if err := json.Unmarshal(w.Body.Bytes(), &s); err != nil {
 			t.Fatalf("%v: %s", err, w.Body)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -19,7 +18,6 @@ import (
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/internal/bill"
 	"github.com/pleat-dev/pleat/internal/difftest"
-	"github.com/pleat-dev/pleat/proxy"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -76,46 +74,6 @@ func TestNamesWithTenant(t *testing.T) {
 	}
 	if out, stderr, code := cli(t, path, "store", "forget", "--yes", key.String()); code != 0 {
 		t.Errorf("exit %d: %s%s", code, out, stderr)
-	}
-}
-
-// What a proxy only planned is not told as if it had happened, nor what it did as if it had not.
-func TestObservedSession(t *testing.T) {
-	for _, tt := range []struct {
-		charged            proxy.Tally
-		show, browse, page string
-	}{
-		{
-			proxy.Tally{Requests: 3, BytesIn: 900, BytesOut: 900},
-			"the proxy only observed; it would have been folded",
-			"the model saw all", "Would be in the window",
-		},
-		{
-			// Of an older version.
-			proxy.Tally{Requests: 3, BytesIn: 900, BytesOut: 300},
-			"\nfolded 2 times: the model sees ",
-			"the model sees", "In the window now",
-		},
-		{
-			proxy.Tally{Requests: 3, Epochs: 1, Folded: 1},
-			"\nfolded 2 times: the model sees ", "the model sees",
-			"In the window now",
-		},
-	} {
-		d := doors{t, t.TempDir()}
-		path := d.getenv("PLEAT_STORE")
-		fillTest(t, path)
-		st := openAt(t, path, stores.MustExist)
-		book := &bill.Book{Store: st, Log: slog.New(slog.DiscardHandler), Now: time.Now}
-		book.Charge(bill.Row{Session: "work", Tally: tt.charged})
-		must(t, errors.Join(book.Wait(t.Context()), st.Close()))
-		for text, want := range map[string]string{
-			d.run("show", "work"): tt.show, d.run("browse", "work"): tt.browse, d.page("/dash/session?s=work"): tt.page,
-		} {
-			if !strings.Contains(text, want) {
-				t.Errorf("%+v: no %q in\n%s", tt.charged, want, text)
-			}
-		}
 	}
 }
 

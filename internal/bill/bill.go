@@ -73,11 +73,6 @@ func (t *Tally) add(o Tally) {
 	t.Unpriced += o.Unpriced
 }
 
-// Unchanged reports whether requests went out as they came: what was folded was only planned.
-func (t Tally) Unchanged() bool {
-	return t.Requests > 0 && t.Epochs+t.Folded+t.Stored == 0 && t.BytesOut >= t.BytesIn
-}
-
 // Row is the tally of a session. Without a name it is of the requests that belong to
 // none, such as those for titles.
 type Row struct {

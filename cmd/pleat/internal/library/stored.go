@@ -234,15 +234,6 @@ func (l *Library) withStored(ctx context.Context, list []Info, files map[string]
 	return list, err
 }
 
-// Observed reports whether a proxy passed on all requests of a session as they came: what was folded
-// in it was only planned.
-func Observed(ctx context.Context, st Store, key store.SessionKey) bool {
-	b, err := (&bill.Book{Store: st}).Bill(ctx)
-	return err == nil && slices.ContainsFunc(b.Rows, func(r bill.Row) bool {
-		return r.Tenant == key.Tenant && r.Session == key.Session && r.Unchanged()
-	})
-}
-
 // Begins returns what the user of a stored session said first, on one line, because names alone
 // say little. It is empty if there is no such message near the beginning.
 func Begins(ctx context.Context, st store.Store, key store.SessionKey) (string, error) {

@@ -32,11 +32,10 @@ type overviewJSON struct {
 
 // seenJSON is what a model sees of a stored session, in the provider's tokens.
 type seenJSON struct {
-	Tokens  int  `json:"tokens"`
-	Whole   int  `json:"whole"`
-	Epochs  int  `json:"epochs"`
-	Folds   int  `json:"folds"`             // in force
-	Planned bool `json:"planned,omitempty"` // only: a proxy observed, and sent all
+	Tokens int `json:"tokens"`
+	Whole  int `json:"whole"`
+	Epochs int `json:"epochs"`
+	Folds  int `json:"folds"` // in force
 
 	copied bool    // by "pleat compact"
 	scale  float64 // what a token by pleat's count is of the provider's
@@ -56,8 +55,6 @@ func (v *seenJSON) String() string {
 		return term.Plural(v.Folds, "result") + " stored at once: the model sees " + of
 	case v.copied:
 		return "folded by \"pleat compact\": " + of + " are left; the session itself is as it was"
-	case v.Planned:
-		return "sent unchanged, because the proxy only observed; it would have been folded " + times + ", to " + of
 	}
 	return "folded " + times + ": the model sees " + of
 }

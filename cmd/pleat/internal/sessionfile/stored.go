@@ -53,7 +53,6 @@ func (f *File) readStored(ctx context.Context, p *term.Console, flags *stores.Fl
 		}
 	}
 	f.view.copied = Compacted(info.Key)
-	f.view.Planned = f.view.Folds > 0 && library.Observed(ctx, st, info.Key)
 	if err := f.keep(ctx, st, s); err != nil {
 		return err
 	}
@@ -117,11 +116,8 @@ func (f *File) keep(ctx context.Context, st store.Store, s *pleat.Session) error
 
 // Sees says what a model sees of a stored session: a format for the tokens of that and of all.
 func (f *File) Sees() string {
-	switch {
-	case f.view.copied:
+	if f.view.copied {
 		return "%s of %s tokens are left"
-	case f.view.Planned:
-		return "the model saw all, because the proxy only observed; it would have seen %s of %s tokens"
 	}
 	return "the model sees %s of %s tokens"
 }

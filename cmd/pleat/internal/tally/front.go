@@ -76,7 +76,6 @@ func (f *Front) status(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "the store cannot be read", http.StatusServiceUnavailable)
 		return
 	}
-	s.Observing = f.Tally.observed
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(s)
 }

@@ -48,7 +48,7 @@ func TestFrontRefusesPages(t *testing.T) {
 			r.Header.Set("Origin", tt.origin)
 		}
 		w := httptest.NewRecorder()
-		(&Front{Proxy: h, Tally: New(false), Store: store}).ServeHTTP(w, r)
+		(&Front{Proxy: h, Tally: New(), Store: store}).ServeHTTP(w, r)
 		if w.Code != tt.want || h.Draining() {
 			t.Errorf("%s%s from %q: %d, want %d; draining %t", tt.host, tt.path, tt.origin, w.Code,
 				tt.want, h.Draining())
@@ -104,7 +104,7 @@ func TestFrontKeepsToken(t *testing.T) {
 	to, _ := url.Parse(up.URL)
 	for _, required := range []string{"", token} {
 		h := handlerOf(t, &proxy.Options{Store: store.NewMemory(), OpenAI: to})
-		f := &Front{Proxy: h, Tally: New(false), Token: required}
+		f := &Front{Proxy: h, Tally: New(), Token: required}
 		for _, path := range []string{"/v1/models", "/t/" + token + "/v1/models"} {
 			r := httptest.NewRequest(http.MethodGet, path, nil)
 			r.Host = "127.0.0.1:4141"

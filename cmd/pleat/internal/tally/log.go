@@ -67,7 +67,7 @@ func (t *Tally) Log(log *slog.Logger, asJSON bool, r proxy.Exchange) {
 	if asJSON {
 		attrs = exchangeAttrs(r)
 	} else {
-		text = exchangeLine(r, t.observed)
+		text = exchangeLine(r)
 	}
 	if r.Err != nil {
 		said, _, _ := strings.Cut(r.Err.Error(), "\n") // the handler logged all of it
@@ -77,7 +77,7 @@ func (t *Tally) Log(log *slog.Logger, asJSON bool, r proxy.Exchange) {
 }
 
 // exchangeLine is a request for people, the parts that are always there first.
-func exchangeLine(r proxy.Exchange, observed bool) string {
+func exchangeLine(r proxy.Exchange) string {
 	s, id := r.Snapshot, r.Session.Session
 	parts := []string{fmt.Sprint(r.Status), r.Model, id, term.Plural(r.Messages, "message")}
 	switch {
@@ -90,11 +90,7 @@ func exchangeLine(r proxy.Exchange, observed bool) string {
 	}
 	parts = append(parts, took(r.Took))
 	if r.Folded {
-		folded := "folded from "
-		if observed {
-			folded = "would be folded from "
-		}
-		parts = append(parts, folded+term.Short(s.Whole)+reason(r))
+		parts = append(parts, "folded from "+term.Short(s.Whole)+reason(r))
 	}
 	if r.Hidden > 0 {
 		parts = append(parts, term.Plural(r.Hidden, "recall"))

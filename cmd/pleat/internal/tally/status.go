@@ -19,12 +19,11 @@ const statusFormat = "pleat/proxy-status/1"
 
 // Status is what "pleat status --json" prints.
 type Status struct {
-	Format    string       `json:"format"`
-	Draining  bool         `json:"draining"`
-	Observing bool         `json:"observing"` // requests pass unchanged
-	Memory    proxy.Memory `json:"memory"`
-	All       proxy.Tally  `json:"all"`
-	Sessions  []Row        `json:"sessions"` // the one used last first
+	Format   string       `json:"format"`
+	Draining bool         `json:"draining"`
+	Memory   proxy.Memory `json:"memory"`
+	All      proxy.Tally  `json:"all"`
+	Sessions []Row        `json:"sessions"` // the one used last first
 }
 
 // Row is a session's row of the bill. What a proxy has in memory of it is zero
@@ -36,10 +35,9 @@ type Row struct {
 	Snapshot fold.Snapshot `json:"snapshot"`
 	NoRecall string        `json:"no_recall,omitempty"` // why its model cannot ask for what is folded
 
-	title   string // how it begins
-	name    string // that means no other session
-	fork    string // of which; "": it is none
-	planned int    // epochs of a session that went out unchanged
+	title string // how it begins
+	name  string // that means no other session
+	fork  string // of which; "": it is none
 }
 
 func (j Row) Key() store.SessionKey {
@@ -104,17 +102,8 @@ func (s Status) Entitle(ctx context.Context, st library.Store) {
 		if first != r.Key() && slices.ContainsFunc(all, func(s store.SessionInfo) bool { return s.Key == first }) {
 			r.fork = "fork of " + names.Of(first)
 		}
-		if st == nil {
-			continue
-		}
-		r.title, _ = library.Begins(ctx, st, r.Key())
-		if r.Messages > 0 || !r.Unchanged() {
-			continue // its proxy says
-		}
-		for _, failed := range st.Scan(ctx, r.Key(), 1, store.EntryEpoch) {
-			if failed == nil {
-				r.planned++
-			}
+		if st != nil {
+			r.title, _ = library.Begins(ctx, st, r.Key())
 		}
 	}
 }
@@ -122,9 +111,6 @@ func (s Status) Entitle(ctx context.Context, st library.Store) {
 func (s Status) Print(p *term.Page) {
 	if s.Draining {
 		p.Hang("", "draining: new conversations pass unchanged, those below are folded as before")
-	}
-	if s.Observing {
-		p.Line("observing: all requests pass unchanged")
 	}
 	var alone []Row // a row for each tenant
 	for _, j := range s.Sessions {
@@ -136,11 +122,6 @@ func (s Status) Print(p *term.Page) {
 		about := []string{j.name, j.Model}
 		if j.Messages > 0 {
 			about = append(about, fmt.Sprintf("%.0f%% of the window, %s", j.Snapshot.Utilization*100, j.Snapshot.State))
-		}
-		if n := j.Snapshot.Epoch; s.Observing && n > 0 {
-			about[2] = "would have " + folded(proxy.Tally{Epochs: n}) + ": " + about[2]
-		} else if j.planned > 0 {
-			about = append(about, "only observed: would have "+folded(proxy.Tally{Epochs: j.planned}))
 		}
 		if j.fork != "" {
 			about = append(about, j.fork)

@@ -106,26 +106,22 @@ func folded(t proxy.Tally) string {
 
 // Tally adds up what a proxy did since it started, for Prometheus and "pleat wrap".
 type Tally struct {
-	metrics  *metrics
-	observed bool // nothing is folded, only what would have been is told
+	metrics *metrics
 
-	mu            sync.Mutex
-	all           proxy.Tally
-	folded, whole int              // tokens of the views, and of the conversations
-	last          store.SessionKey // that went out folded
+	mu   sync.Mutex
+	all  proxy.Tally
+	last store.SessionKey // that went out folded
 }
 
-// New is a tally without requests, of a proxy that folds or only observes.
-func New(observed bool) *Tally { return &Tally{metrics: newMetrics(), observed: observed} }
+// New is a tally without requests.
+func New() *Tally { return &Tally{metrics: newMetrics()} }
 
 // Add adds a request that is over.
 func (t *Tally) Add(r proxy.Exchange) {
 	m := t.metrics
-	m.count(1, `pleat_requests_total{folded="%t",status="%d",wire=%q}`, r.Folded && !t.observed, r.Status, r.Format)
+	m.count(1, `pleat_requests_total{folded="%t",status="%d",wire=%q}`, r.Folded, r.Status, r.Format)
 	m.took(r.Added)
-	if !t.observed {
-		m.count(float64(r.Epochs), "pleat_epochs_total")
-	}
+	m.count(float64(r.Epochs), "pleat_epochs_total")
 	m.count(float64(r.Hidden), "pleat_hidden_rounds_total")
 	if r.Retried {
 		m.count(1, "pleat_overflows_total")
@@ -149,8 +145,6 @@ func (t *Tally) Add(r proxy.Exchange) {
 	if r.Status == 0 || r.Status >= 400 { // no answer, or an error
 		t.all.Failed++
 	}
-	t.folded += int(r.Snapshot.Tokens)
-	t.whole += int(r.Snapshot.Whole)
 	t.all.BytesIn += int64(r.BytesIn)
 	t.all.BytesOut += int64(r.BytesOut)
 }
@@ -166,11 +160,6 @@ func (t *Tally) Closing() string {
 		return ""
 	case all.Failed == all.Requests:
 		return line
-	case t.observed && all.Folded == 0:
-		return line + ", sent unchanged; pleat would have folded nothing"
-	case t.observed:
-		return fmt.Sprintf("%s, sent unchanged; pleat would have %s and sent %s tokens instead of %s, %s less",
-			line, folded(all), term.Short(t.folded), term.Short(t.whole), term.Percent(t.whole-t.folded, t.whole))
 	case all.Folded == 0:
 		return line + ", " + sent + " sent; nothing had to be folded"
 	default:

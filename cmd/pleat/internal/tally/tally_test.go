@@ -46,22 +46,6 @@ func TestStatusForks(t *testing.T) {
 	}
 }
 
-// The status of a proxy that observes says what it would have done, and that it did not.
-func TestStatusObserving(t *testing.T) {
-	var b strings.Builder
-	p := &term.Console{Stdout: &b, Getenv: func(string) string { return "" }}
-	row := proxy.BillRow{Session: "s", Model: "m", Tally: proxy.Tally{Requests: 25, USD: 2, Without: 2}}
-	s := Status{Observing: true, Sessions: []Row{
-		{BillRow: row, Messages: 50, Snapshot: fold.Snapshot{Epoch: 3, Utilization: 0.4}},
-	}}
-	err := p.Output(false, s)
-	for _, want := range []string{"pass unchanged", "would have folded 3 times: 40%", "25 requests · nothing folded"} {
-		if got := strings.Join(strings.Fields(b.String()), " "); err != nil || !strings.Contains(got, want) {
-			t.Errorf("%v, no %q in %s", err, want, got)
-		}
-	}
-}
-
 // A line of the log says why something was folded; a failure is logged once, by the handler.
 func TestLogExchange(t *testing.T) {
 	for want, r := range map[string]proxy.Exchange{
@@ -90,7 +74,7 @@ func TestLogExchange(t *testing.T) {
 		},
 	} {
 		var b strings.Builder
-		New(false).Log(Logger(&b, false, false), false, r)
+		New().Log(Logger(&b, false, false), false, r)
 		if got := b.String(); !strings.Contains(got, want) || want == "" && got != "" {
 			t.Errorf("logged %q, want %q", got, want)
 		}
@@ -104,39 +88,29 @@ func TestLogExchange(t *testing.T) {
 func TestTallyWords(t *testing.T) {
 	key := store.SessionKey{Tenant: "key-1", Session: "s"}
 	small := proxy.Exchange{Status: 200, BytesIn: 300_000, BytesOut: 7000, Folded: true, Session: key}
-	spilled, epoch := small, small
-	spilled.Stored, epoch.Epochs = 1, 1
-	epoch.Snapshot = fold.Snapshot{Tokens: 60_000, Whole: 100_000}
+	spilled := small
+	spilled.Stored = 1
 	dead := proxy.Exchange{BytesOut: 2400, Err: errors.New("connection refused")}
 	whole := proxy.Exchange{Status: 200, BytesOut: 2400}
 	for _, c := range []struct {
-		want     string
-		observed bool
-		list     []proxy.Exchange
+		want string
+		list []proxy.Exchange
 	}{
-		{"2 requests, stored 1 result at once; sent 9.4 kB instead of 300 kB", false, []proxy.Exchange{whole, spilled}},
+		{"2 requests, stored 1 result at once; sent 9.4 kB instead of 300 kB", []proxy.Exchange{whole, spilled}},
 		{
 			"2 requests, folded 1 of them; sent 9.4 kB instead of 300 kB; what was folded is in the store " +
-				`("pleat browse key-1/s")`, false, []proxy.Exchange{whole, small},
+				`("pleat browse key-1/s")`, []proxy.Exchange{whole, small},
 		},
-		{"1 request, 2.4 kB sent; nothing had to be folded", false, []proxy.Exchange{whole}},
-		{"1 request, failed", false, []proxy.Exchange{dead}},
-		{"2 requests, 1 of them failed, 4.8 kB sent; nothing had to be folded", false, []proxy.Exchange{dead, whole}},
-		{"1 request, sent unchanged; pleat would have folded once and sent 60k tokens", true, []proxy.Exchange{epoch}},
-		{"1 request, sent unchanged; pleat would have stored 1 result at once", true, []proxy.Exchange{spilled}},
+		{"1 request, 2.4 kB sent; nothing had to be folded", []proxy.Exchange{whole}},
+		{"1 request, failed", []proxy.Exchange{dead}},
+		{"2 requests, 1 of them failed, 4.8 kB sent; nothing had to be folded", []proxy.Exchange{dead, whole}},
 	} {
-		sum := New(c.observed)
+		sum := New()
 		for _, r := range c.list {
 			sum.Add(r)
 		}
 		if got := sum.Closing(); !strings.HasPrefix(got, c.want) {
 			t.Errorf("wrap ends with %q, want %q", got, c.want)
-		}
-		w := httptest.NewRecorder()
-		sum.metrics.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
-		if got := w.Body.String(); c.observed && (strings.Contains(got, `folded="true"`) ||
-			!strings.Contains(got, "pleat_epochs_total 0")) {
-			t.Errorf("the metrics of a proxy that observes:\n%s", got)
 		}
 	}
 	for want, tally := range map[string]proxy.Tally{
@@ -169,7 +143,7 @@ func TestTallyWords(t *testing.T) {
 
 // The metrics are in Prometheus's text format: sums of what was added, and buckets that hold all below them.
 func TestMetrics(t *testing.T) {
-	sum := New(false)
+	sum := New()
 	for _, took := range []time.Duration{time.Millisecond, 3 * time.Millisecond, time.Minute} {
 		sum.Add(proxy.Exchange{Status: 200, Added: took, Format: transcript.FormatChat, USD: 0.25})
 	}
