@@ -183,7 +183,7 @@ var imports = map[string][]string{
 		"", "fold", "internal/bill", "internal/local", "internal/secrets", "internal/text", "ledger", "ledger/toolcall",
 		"cmd/pleat/internal/library", "model", "policy", "recall", "sessionlog", "store", "tokens", "transcript",
 	},
-	"cmd/pleat/internal/mcp":          {"internal/inside", "internal/text", "ledger", "", "internal/local", "cmd/pleat/internal/library", "recall"},
+	"cmd/pleat/internal/mcp":          {"internal/inside", "internal/text", "ledger", "", "cmd/pleat/internal/library", "recall"},
 	"cmd/pleat/internal/clientconfig": {"cmd/pleat/internal/term", "internal/secrets"},
 	"cmd/pleat/internal/term":         {"internal/text"},
 	"cmd/pleat/internal/models": {

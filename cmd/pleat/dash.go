@@ -48,7 +48,7 @@ pleat dash --listen 0.0.0.0:4242 --token-file token`,
 		if err != nil {
 			return err
 		}
-		if err := mayListen("--listen", *listen, token, false, ""); err != nil {
+		if err := mayListen(*listen, token, false, ""); err != nil {
 			return err
 		}
 		l, err := listenAt(ctx, *listen, "a pleat proxy listens on "+*listen+", and with --dash it has the dashboard at http://"+*listen+"/")

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -19,7 +18,6 @@ import (
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/library"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/mcp"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
-	"github.com/pleat-dev/pleat/cmd/pleat/internal/tally"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 )
 
@@ -29,25 +27,20 @@ func mcpCommand(p *term.Console) *cobra.Command {
 		Args:  noArguments,
 		Short: "serve earlier sessions to agents over the Model Context Protocol",
 		Long: `Serves the sessions that agents keep on this machine, and those in the store, to a client of
-the Model Context Protocol: on standard input and output, or over streamable HTTP with --http.
+the Model Context Protocol, on standard input and output.
 "pleat mcp install CLIENT" sets a client up.
 
 Its tools are sessions, search, unfold, ledger and handoff, and note and pin, which shape
 handoffs. A file is read into the store when its session is asked for, and never changed. The
 server looks only into the folders that "pleat sessions" lists, and follows no links out of them.
 
-Whoever can use the server can read all of these sessions. With --http it serves only
-this machine, unless --token-file has a token, which clients send as a bearer token.`,
+Whoever can use the server can read all of these sessions.`,
 		Example: `# set Claude Code up to use it
-pleat mcp install claude
-# over HTTP, at http://127.0.0.1:4142/
-pleat mcp --http 127.0.0.1:4142`,
+pleat mcp install claude`,
 	}
 	fs := c.Flags()
 	f := &mcpFlags{store: stores.Declare(fs)}
 	fs.StringVar(&f.home, "home", "", "look in this `FOLDER` instead of your home folder")
-	fs.StringVar(&f.http, "http", "", "serve over HTTP at `ADDRESS`, HOST:PORT, instead of standard input and output")
-	fs.StringVar(&f.tokenFile, "token-file", "", "with --http: require the token in `FILE` from every client")
 	f.index = stores.DeclareIndex(fs)
 	c.RunE = runs(p, func(ctx context.Context, p *term.Console, _ []string) error { return f.serve(ctx, p) })
 	c.AddCommand(mcpInstallCommand(p))
@@ -55,21 +48,14 @@ pleat mcp --http 127.0.0.1:4142`,
 }
 
 type mcpFlags struct {
-	store                 *stores.Flags
-	index                 stores.Index
-	home, http, tokenFile string
+	store *stores.Flags
+	index stores.Index
+	home  string
 }
 
 func (f *mcpFlags) serve(ctx context.Context, p *term.Console) (err error) {
-	token, err := tally.ReadToken(f.tokenFile)
-	if err == nil && f.http != "" {
-		err = mayListen("--http", f.http, token, false, "")
-	}
-	if err != nil {
-		return err
-	}
 	log := slog.New(slog.NewTextHandler(p.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	if f.http == "" && p.Interactive() { // nobody reads a log there
+	if p.Interactive() { // nobody reads a log there
 		log = slog.New(slog.DiscardHandler)
 		p.Note("pleat: this is a server for agents, which start it themselves and speak JSON with it here. " +
 			"\"pleat mcp install CLIENT\" sets one up; Ctrl-C ends this one.\n")
@@ -88,20 +74,7 @@ func (f *mcpFlags) serve(ctx context.Context, p *term.Console) (err error) {
 	lib := library.New(o)
 	defer lib.Close()
 	srv := mcp.NewServer(lib, mcp.Options{Version: version(), Logger: log})
-	if f.http == "" {
-		return mcp.Serve(ctx, srv, p.Stdin, p.Stdout)
-	}
-	l, err := net.Listen("tcp", f.http)
-	if err != nil {
-		return fmt.Errorf("listen: %w (choose another address with --http)", err)
-	}
-	p.Note("pleat: listening on http://%s/\n", l.Addr())
-	defer context.AfterFunc(ctx, func() { // a client's standing stream would stay open as long as the client does
-		for s := range srv.Sessions() {
-			_ = s.Close()
-		}
-	})()
-	return serveUntilDone(ctx, l, mcp.NewHandler(srv, token), log)
+	return mcp.Serve(ctx, srv, p.Stdin, p.Stdout)
 }
 
 func mcpInstallCommand(p *term.Console) *cobra.Command {

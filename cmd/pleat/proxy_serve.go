@@ -69,7 +69,7 @@ func (f *proxyFlags) serve(ctx context.Context, p *term.Console) error {
 	drain, err2 := tally.ReadToken(f.drainFile)
 	dashToken, err3 := tally.ReadToken(f.dashFile)
 	if err = cmp.Or(err, err2, err3); err == nil {
-		err = mayListen("--listen", f.listen, token, f.open, ", or say --open if the network is safe")
+		err = mayListen(f.listen, token, f.open, ", or say --open if the network is safe")
 	}
 	switch {
 	case err != nil:
@@ -147,16 +147,16 @@ func listenAt(ctx context.Context, address, running string) (net.Listener, error
 	return nil, fmt.Errorf("listen: %w (%s)", err, hint)
 }
 
-// mayListen refuses to open an address, which a flag names, to other machines by accident.
-func mayListen(flag, address, token string, open bool, hint string) error {
+// mayListen refuses to open an address to other machines by accident.
+func mayListen(address, token string, open bool, hint string) error {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
-		return term.UsageError(fmt.Sprintf("%s %s: %v (want HOST:PORT)", flag, address, err))
+		return term.UsageError(fmt.Sprintf("--listen %s: %v (want HOST:PORT)", address, err))
 	}
 	if local.Name(host) || token != "" || open {
 		return nil
 	}
-	return term.UsageError(flag + " " + address +
+	return term.UsageError("--listen " + address +
 		" can be reached from other machines: require a token with --token-file" + hint)
 }
 

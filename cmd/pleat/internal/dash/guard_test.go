@@ -110,6 +110,11 @@ func TestTokenIsAsked(t *testing.T) {
 			t.Errorf("%q logs in", wrong)
 		}
 	}
+	for range 20 {
+		if w := ask("POST", "/dash/login", form+"&token=old", ""); w.Code == http.StatusTooManyRequests {
+			t.Fatal("the same wrong token, sent again and again, locks its client out")
+		}
+	}
 	tried := 0
 	for ask("POST", "/dash/login", form+"&token=wrong"+strconv.Itoa(tried), "").Code != http.StatusTooManyRequests {
 		if tried++; tried > 20 {

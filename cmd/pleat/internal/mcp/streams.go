@@ -8,15 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
-
-	"github.com/pleat-dev/pleat/internal/local"
 )
 
 // Serve serves one client over streams, a JSON object a line, until the input or ctx ends. A line
@@ -140,35 +136,3 @@ func (l *lines) Write(line []byte) (int, error) {
 }
 
 func (l *lines) Close() error { return nil }
-
-// NewHandler serves a server over streamable HTTP. With a token every request needs it, as
-// a bearer token. Without one only requests to this machine by its own names are answered:
-// a web page that has another name lead here is refused, and so is a proxy that asks for
-// others. Requests that a page of another origin makes are refused in any case.
-func NewHandler(srv *sdk.Server, token string) http.Handler {
-	h := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return srv },
-		&sdk.StreamableHTTPOptions{SessionTimeout: time.Hour, DisableLocalhostProtection: token != ""})
-	var tokens local.Tokens
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		given, bearer := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-		ok, wait := token == "", time.Duration(0)
-		if !ok && bearer {
-			ok, wait = tokens.Check(r, given, token)
-		}
-		switch {
-		case wait > 0:
-			http.Error(w, local.TooMany(w.Header(), wait), http.StatusTooManyRequests)
-		case !ok:
-			w.Header().Set("WWW-Authenticate", "Bearer")
-			http.Error(w, "a bearer token is required", http.StatusUnauthorized)
-		case token == "" && !local.Name(r.Host):
-			http.Error(w, "requests must name this machine: localhost or its address", http.StatusForbidden)
-		case token == "" && local.Forwarded(r):
-			http.Error(w, "a proxy asks for somebody else; that needs a token", http.StatusForbidden)
-		case !local.SameOrigin(r):
-			http.Error(w, "requests of other origins are refused", http.StatusForbidden)
-		default:
-			h.ServeHTTP(w, r)
-		}
-	})
-}
