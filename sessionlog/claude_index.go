@@ -2,7 +2,9 @@ package sessionlog
 
 import (
 	"cmp"
+	"hash/maphash"
 	"slices"
+	"strings"
 )
 
 // steps lists the nodes of each message, in the order of the file: the parts of an answer are
@@ -74,6 +76,11 @@ type claudeIndex struct {
 	queued  map[int]string    // delivered, by node
 	logged  map[string]bool   // queued texts that the log has as messages too
 	titles  map[string]string // by kind of title line
+
+	compacted string          // when, the last time; empty if never
+	said      map[uint64]bool // the texts of messages without calls and results, hashed
+	seed      maphash.Seed
+	answered  map[string]bool // calls
 }
 
 type queuedText struct {
@@ -87,6 +94,7 @@ func indexClaude(l *Log) (*claudeIndex, error) {
 		answers: make(map[string][]int), calls: make(map[string]int), results: make(map[int][]string),
 		about: make(map[int]string), queued: make(map[int]string),
 		logged: make(map[string]bool), titles: make(map[string]string),
+		said: make(map[uint64]bool), seed: maphash.MakeSeed(), answered: make(map[string]bool),
 	}
 	if err := l.lines(x.line); err != nil {
 		return nil, err
@@ -131,6 +139,7 @@ func (x *claudeIndex) line(ln line, e value) error {
 	case "system":
 		if s := e.get("subtype"); s.is("compact_boundary") || s.is("microcompact_boundary") {
 			n.kind = markNode
+			x.compacted = e.get("timestamp").str()
 		}
 	case "attachment":
 		if a := e.get("attachment"); a.get("type").is("queued_command") {
@@ -180,8 +189,12 @@ func (x *claudeIndex) message(n node, e value, answer bool) {
 	if len(results) > 0 {
 		n.kind = resultNode
 	}
+	again := x.isAgain(m.get("content"), calls, results)
+	if again && x.compacted != "" && e.get("timestamp").str() <= x.compacted {
+		n.kind = linkNode
+	}
 	at, ok := x.link(n, e)
-	if !ok {
+	if !ok || n.kind == linkNode {
 		return
 	}
 	if id := m.get("id").str(); answer && id != "" {
@@ -197,6 +210,29 @@ func (x *claudeIndex) message(n node, e value, answer bool) {
 		x.about[at] = source.str()
 	}
 }
+
+// isAgain reports whether a message was in the log before: a mod that compacts writes the messages that stay once
+// more, with the time of the compaction or their own. Its page is no message either.
+func (x *claudeIndex) isAgain(content value, calls, results []string) bool {
+	if len(calls)+len(results) == 0 {
+		text := content.texts()
+		key := maphash.String(x.seed, text)
+		again := x.said[key] || strings.HasPrefix(text, pageStart)
+		x.said[key] = true
+		return again
+	}
+	known := func(id string) bool { _, ok := x.calls[id]; return ok }
+	answered := func(id string) bool { return x.answered[id] }
+	again := !slices.ContainsFunc(calls, func(id string) bool { return !known(id) }) &&
+		!slices.ContainsFunc(results, func(id string) bool { return !answered(id) })
+	for _, id := range results {
+		x.answered[id] = true
+	}
+	return again
+}
+
+// pageStart is what a page of pleat's begins with.
+const pageStart = "[pleat: messages "
 
 // toolIDs lists the ids of the calls and of the answered calls in a content.
 func toolIDs(content value) (calls, results []string) {

@@ -22,13 +22,29 @@ var (
 	piInside string
 	//go:embed inside/opencode.js
 	opencodeInside string
+	//go:embed inside/claude.js
+	claudeInside string
 )
 
 const insideMark, serverMark = "inside-", "mcp-"
 
 // InsideRecords are the names of the changes that put pleat inside an agent.
 func (c Client) InsideRecords() []string {
-	return []string{insideMark + c.Name, insideMark + c.Name + "-mcp"}
+	names := []string{insideMark + c.Name, insideMark + c.Name + "-mcp"}
+	if c.Name == "claude" {
+		for _, f := range mod {
+			names = append(names, insideMark+c.Name+f.record)
+		}
+	}
+	return names
+}
+
+// mod are the files of a mod of Claude Code, which loads folders below its skills.
+var mod = []struct{ record, path, text string }{
+	{"-plugin", "skills/pleat/.claude-plugin/plugin.json", `{"name": "pleat", "version": "1.0.0", "author": {"name": "pleat"}, ` +
+		`"description": "Compaction without a model: pleat folds the session and keeps every byte"}` + "\n"},
+	{"-hooks", "skills/pleat/hooks/hooks.json", `{"modules": ["./register.js"]}` + "\n"},
+	{"-mod", "skills/pleat/hooks/register.js", claudeInside},
 }
 
 // InsidePath is the file with what runs pleat around a compaction; "" if there is no home.
@@ -88,6 +104,14 @@ func (c Client) Inside(
 		}
 	}
 	list = append(list, first)
+	for _, f := range mod {
+		if c.Name == "claude" {
+			list = append(list, Change{
+				Record: insideMark + c.Name + f.record, Path: c.path(f.path, getenv),
+				text: strings.ReplaceAll(f.text, `"$PLEAT"`, string(quoted)),
+			})
+		}
+	}
 	if i := slices.Index(ServerNames, c.Name); i >= 0 {
 		m := Servers(program, getenv)[i]
 		m.Record = insideMark + c.Name + "-mcp"

@@ -3,6 +3,7 @@
 package hook
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -89,7 +90,10 @@ func (h *hook) run(ctx context.Context, event string) error {
 	if h.behindProxy(ctx) {
 		return nil // which folds already
 	}
-	h.begin()
+	if event == "session-start" && h.replaced() {
+		return nil // the page is there
+	}
+	h.begin(event)
 	answer, err := h.stored(ctx, agent, event)
 	if err != nil && (event == "session-start" || event == "replace" && len(h.in.Rows) == 0) { // a page needs no more than the file
 		page, failed := h.answer(ctx, store.NewMemory(), agent, event)
@@ -151,10 +155,12 @@ func (h *hook) statusLine() error {
 
 // State is what is known of the newest run of an agent's hooks.
 type State struct {
+	Event   string    `json:"event"`
 	Begun   time.Time `json:"begun"`
 	Ended   time.Time `json:"ended,omitzero"`
 	Client  string    `json:"client,omitempty"`  // the session, as the agent names it
 	Session string    `json:"session,omitempty"` // as pleat does
+	Why     string    `json:"why,omitempty"`     // the agent compacted by itself
 	Error   string    `json:"error,omitempty"`
 }
 
@@ -174,9 +180,15 @@ func Read(folder, agent string) (s State, err error) {
 	return s, json.Unmarshal(data, &s)
 }
 
+// replaced reports whether the agent's compaction was answered by [hook.replace].
+func (h *hook) replaced() bool {
+	s, err := Read(h.Folder, h.Agent)
+	return err == nil && s.Event == "replace" && s.Client == h.in.Session && s.Why == ""
+}
+
 // begin notes that a hook runs, so that one which is killed is known.
-func (h *hook) begin() {
-	h.state = State{Begun: time.Now().UTC(), Client: h.in.Session}
+func (h *hook) begin(event string) {
+	h.state = State{Event: event, Begun: time.Now().UTC(), Client: h.in.Session}
 	h.keepState()
 }
 
@@ -187,6 +199,7 @@ func (h *hook) end(err error) {
 	h.state.Ended = time.Now().UTC()
 	if err != nil {
 		h.state.Error = term.WithoutPassword(err.Error())
+		h.state.Why = cmp.Or(h.state.Why, h.state.Error)
 	}
 	h.keepState()
 }

@@ -89,6 +89,7 @@ func (h *hook) replace(ctx context.Context, lib *library.Library, info library.I
 		r = replacement{Session: f.Session, Before: sent, After: sent}
 		r.Why = fmt.Sprintf("folded it would take %s of %s characters", term.Short(r.After), term.Short(sent))
 	}
+	h.state.Why = r.Why
 	return r, nil
 }
 

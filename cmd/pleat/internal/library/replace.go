@@ -99,13 +99,19 @@ func folded(ctx context.Context, s *pleat.Session, view transcript.View) (Folded
 }
 
 // rowsOnly is a policy that folds results of tools, each by itself, and turns as a page: an agent has a place for
-// both.
+// both. It keeps fewer than the default, for agents give up if they have to compact again at once.
 func rowsOnly(p fold.Policy) fold.Policy {
 	steps := p.AtRed
 	p.Name, p.AtBirth, p.AtRed, p.OnRefusal = "rows", nil, nil, nil
 	for _, l := range steps {
-		switch l.(type) {
-		case lever.Aim, lever.KeepReread, lever.Supersede, lever.Mask, lever.Digest:
+		switch l := l.(type) {
+		case lever.Aim, lever.KeepReread, lever.Supersede:
+			p.AtRed = append(p.AtRed, l)
+		case lever.Mask:
+			l.Keep = 1
+			p.AtRed = append(p.AtRed, l)
+		case lever.Digest:
+			l.Keep = 4 // more stay where there is room
 			p.AtRed = append(p.AtRed, l)
 		}
 	}
