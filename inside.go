@@ -110,12 +110,6 @@ func (s inner) UserWords() (said []userwords.Said, tasks userwords.TaskState) {
 	return s.st.Said(), s.st.Words().Tasks()
 }
 
-func (s inner) SetHeadTokens(n int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.st.SetHead(fold.Parts{System: n})
-}
-
 func (s inner) Blocks(ctx context.Context, visit func(*finder.Block)) (messages int, err error) {
 	err = s.locked(ctx, func() error {
 		messages = s.st.Len()

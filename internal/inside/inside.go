@@ -39,8 +39,6 @@ type Session interface {
 	RecordSentWhole()
 	// UsedAside records what a provider reported for a request that had another prompt than the view.
 	UsedAside(ctx context.Context, m model.Model, u model.Usage) error
-	// SetHeadTokens sets what the system prompt and the tools take, of a session opened without them.
-	SetHeadTokens(n int)
 	// Page writes the page that would replace all messages, for a reader who has nothing else.
 	Page(ctx context.Context, room fold.PageRoom) (string, error)
 	// Answer answers a call to a recall tool by the tool's own name, without a program's prefix. Handled is

@@ -20,8 +20,8 @@ type input struct {
 	File    string `json:"transcript_path"`
 	Source  string `json:"source"`
 	Agent   string `json:"agent_id"` // of a sub-agent, whose conversation is not in the file
-	Tokens  int    `json:"window"`   // of the model; 0: not told
-	Head    int    `json:"head"`     // tokens of it that stand before the messages
+	Tokens  int    `json:"window"`   // of the model; 0 if unknown
+	Used    int    `json:"used"`     // tokens of it that the newest request took; 0 if unknown
 	// Messages is the session itself, of an agent that keeps it in no file.
 	Messages json.RawMessage `json:"messages"`
 	Trigger  string          `json:"trigger"` // why the agent compacts; "" if it is about to send a request

@@ -75,8 +75,12 @@ func (h *hook) replace(ctx context.Context, lib *library.Library, info library.I
 	for _, r := range h.in.Rows {
 		sent += r.size(nil)
 	}
+	window := h.in.Tokens
+	if h.in.Used > 0 { // pleat takes four characters for a token, and sees neither system prompt nor tools
+		window = int(float64(window) * min(1, float64(sent/4)/float64(h.in.Used)))
+	}
 	f, err := lib.Fold(ctx, info, library.FoldOptions{
-		Window: h.in.Tokens, Head: h.in.Head, Sent: sent / 4, Now: h.in.Trigger != "", Focus: h.in.Words,
+		Window: window, Sent: sent / 4, Now: h.in.Trigger != "", Focus: h.in.Words,
 	})
 	if err != nil {
 		return replacement{}, err

@@ -8,7 +8,6 @@ import (
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/fold/lever"
-	"github.com/pleat-dev/pleat/internal/inside"
 	"github.com/pleat-dev/pleat/internal/secrets"
 	"github.com/pleat-dev/pleat/policy"
 	"github.com/pleat-dev/pleat/transcript"
@@ -17,7 +16,6 @@ import (
 // FoldOptions say how a session is folded for an agent that sends its own messages.
 type FoldOptions struct {
 	Window int    // tokens of the model's window; 0 if unknown
-	Head   int    // tokens of it that come before the messages
 	Sent   int    // tokens of the messages that the agent would send; 0 if unknown
 	Now    bool   // the agent compacts; otherwise only a full window is folded
 	Focus  string // the user's words with the compaction
@@ -51,7 +49,6 @@ func (l *Library) Fold(ctx context.Context, info Info, fo FoldOptions) (Folded, 
 	if err != nil {
 		return Folded{}, err
 	}
-	inside.Of(s).SetHeadTokens(fo.Head)
 	if fo.Now {
 		if _, err := s.Compact(ctx, fo.Focus); err != nil {
 			return Folded{}, err

@@ -96,7 +96,7 @@ func TestFold(t *testing.T) {
 	masks := func(calls, window int) map[string]string {
 		info, err := h.At(sessionlog.OpenCode, h.put("x/s.json", session(calls), day))
 		h.must(err)
-		f, err := h.Fold(t.Context(), info, library.FoldOptions{Window: window, Head: 1_000})
+		f, err := h.Fold(t.Context(), info, library.FoldOptions{Window: window})
 		h.must(err)
 		got := f.Stubs
 		for id, stub := range got {

@@ -1,12 +1,12 @@
 // Written by "pleat setup opencode --inside"; "pleat setup opencode --inside --undo" deletes it.
-// When opencode compacts, the page that pleat writes of the whole session follows its summary.
-// Before that, when the window fills, old results of tools are sent as what pleat says of them.
+// When the window fills, pleat says what is sent of each message: old results as stubs, old turns as a page.
+// opencode's own record stays whole. If it compacts all the same, pleat's page follows its summary.
 import { spawn } from "node:child_process";
 
-function hook(event, input, cwd, timeout = 10000) {
+function hook(input, cwd, timeout) {
 	return new Promise((resolve) => {
 		let out = "";
-		const child = spawn("$PLEAT", ["hook", event, "--agent", "opencode"], { cwd, timeout, windowsHide: true });
+		const child = spawn("$PLEAT", ["hook", "replace", "--agent", "opencode"], { cwd, timeout, windowsHide: true });
 		child.on("error", () => resolve(undefined));
 		child.on("close", () => {
 			try {
@@ -23,19 +23,19 @@ function hook(event, input, cwd, timeout = 10000) {
 
 const prompt = ({ tokens: t }) => (t ? t.input + t.cache.read + t.cache.write : 0);
 
-// size is how many characters are sent of messages.
-function size(messages, stubs = {}) {
-	let n = 0;
-	for (const p of messages.flatMap((m) => m.parts)) {
-		n += p.text?.length ?? 0;
-		if (p.type === "tool") n += JSON.stringify(p.state.input ?? "").length + (stubs[p.callID] ?? p.state.output ?? "").length;
+// row is a message as pleat reads it.
+function row({ info, parts }) {
+	const r = { role: info.role, text: parts.map((p) => p.text ?? "").join("\n"), calls: {}, results: {} };
+	for (const p of parts.filter((p) => p.type === "tool")) {
+		r.calls[p.callID] = JSON.stringify(p.state.input ?? {}).length;
+		r.results[p.callID] = (p.state.output ?? "").length;
 	}
-	return n;
+	return r;
 }
 
 export const Pleat = async ({ client, directory }) => {
-	const pages = new Map(); // by session: the page of the compaction that is under way
-	const masks = new Map(); // by session: what stands for results, by call
+	const pages = new Map(); // by session: the page of a compaction of opencode's that is under way
+	const answers = new Map(); // by session: what pleat said last, and of which messages
 	const limits = new Map(); // by model: what a request may have
 	let asks = true; // until pleat cannot
 
@@ -50,38 +50,38 @@ export const Pleat = async ({ client, directory }) => {
 		return limits.get(model) || 0;
 	}
 
-	async function view(messages) {
-		const answers = messages.filter(({ info }) => info.role === "assistant" && !info.summary && prompt(info));
-		const [first, last] = [answers[0], answers.at(-1)];
-		const session = last?.info.sessionID;
-		const stubs = masks.get(session);
-		if (!asks || !last || pages.has(session)) return stubs;
+	// answer is what pleat says of messages that are about to be sent.
+	async function answer(messages) {
+		const last = messages.findLast(({ info }) => info.role === "assistant" && !info.summary && prompt(info));
+		if (!last) return;
+		const session = last.info.sessionID;
+		const old = answers.get(session);
+		const same = old && messages[old.rows.length - 1]?.info.id === old.last;
 		const window = await limit(last.info);
-		if (stubs && prompt(last.info) < window / 2) return stubs;
-		const before = (answer) => messages.slice(0, messages.indexOf(answer));
-		const head = Math.max(0, prompt(first.info) - size(before(first)) / 4);
-		// pleat takes four characters for a token; the model may count others.
-		const scale = Math.min(1, size(before(last), stubs) / 4 / Math.max(1, prompt(last.info) - head));
+		if (!asks || pages.has(session) || (same && prompt(last.info) < window / 2)) return same ? old : undefined;
 		// What opencode has compacted is not sent any more: the rest is a session of its own.
 		const id = session + "-" + messages[0].info.id;
-		const input = { session_id: id, messages: { info: { id, directory }, messages } };
-		input.window = Math.floor(window * scale);
-		input.head = Math.floor(head * scale);
-		const answer = await hook("view", input, directory, 5000);
-		if (answer?.masks) masks.set(session, answer.masks);
-		else asks = false;
-		return masks.get(session);
+		const input = { session_id: id, messages: { info: { id, directory }, messages }, window, used: prompt(last.info), rows: messages.map(row) };
+		const a = await hook(input, directory, 5000);
+		asks = a?.rows !== undefined;
+		if (asks) answers.set(session, { ...a, last: messages.at(-1).info.id });
+		return asks ? a : same ? old : undefined;
 	}
 
 	return {
 		"experimental.chat.messages.transform": async (_, { messages }) => {
 			try {
-				const stubs = await view(messages);
-				if (!stubs) return;
-				for (const { parts } of messages)
+				const a = await answer(messages);
+				if (!a) return;
+				const sent = messages.filter((_, i) => a.rows[i] !== "drop");
+				for (const { parts } of sent)
 					for (const p of parts)
-						if (p.type === "tool" && p.state.status === "completed" && stubs[p.callID])
-							p.state = { ...p.state, output: stubs[p.callID], attachments: undefined };
+						if (p.type === "tool" && p.state.status === "completed" && a.stubs?.[p.callID])
+							p.state = { ...p.state, output: a.stubs[p.callID], attachments: undefined };
+				const first = messages.find((m) => m.info.role === "user");
+				const text = first?.parts.find((p) => p.type === "text");
+				if (a.page && text) sent.splice(a.at, 0, { info: first.info, parts: [{ ...text, text: a.page }] });
+				messages.splice(0, messages.length, ...sent);
 			} catch {
 				asks = false; // opencode goes on as without pleat
 			}
@@ -90,7 +90,7 @@ export const Pleat = async ({ client, directory }) => {
 			try {
 				const { data } = await client.session.messages({ path: { id: sessionID } });
 				const messages = { info: { id: sessionID, directory }, messages: data };
-				const answer = await hook("compact", { session_id: sessionID, messages }, directory);
+				const answer = await hook({ session_id: sessionID, messages, trigger: "auto" }, directory, 10000);
 				if (answer?.page) pages.set(sessionID, answer.page);
 			} catch {
 				// opencode goes on as without pleat
@@ -100,7 +100,7 @@ export const Pleat = async ({ client, directory }) => {
 			const page = pages.get(sessionID);
 			if (page === undefined) return;
 			pages.delete(sessionID);
-			masks.delete(sessionID);
+			answers.delete(sessionID);
 			output.text += "\n\n" + page;
 		},
 	};
