@@ -3,9 +3,12 @@ package main
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"runtime"
 	"strings"
@@ -16,11 +19,12 @@ import (
 	"github.com/pleat-dev/pleat/internal/upstreamtest"
 )
 
-// insideClaude is Claude Code with pleat inside.
+// insideClaude is Claude Code with pleat's hooks inside, as where mods are not allowed.
 func insideClaude(t *testing.T) *inside {
 	dir := clientsFolder(t, false)
 	r := newInside(t, dir, "claude", 24)
 	r.setup(t, "claude")
+	r.pageOnly(t)
 	return r
 }
 
@@ -188,34 +192,85 @@ func TestClientsInsideLate(t *testing.T) {
 
 var viewStub = regexp.MustCompile(`unfold\(\\"([0-9a-z]{8})\\", session: \\"([a-z0-9A-Z_~-]+)\\"\)`)
 
-// TestClientsInsideView drives opencode, whose plugins may change what it sends: old results are sent as
-// stubs, so that it does not compact, and unfold gives them back.
-func TestClientsInsideView(t *testing.T) {
+// TestClientsInsideReplaced drives clients in which pleat replaces compaction. No model is asked for a summary, each
+// request has what the user typed, unfold gives back what was folded, and a client that is started again sends what it
+// sent before.
+func TestClientsInsideReplaced(t *testing.T) {
 	dir := clientsFolder(t, testing.Short())
-	t.Parallel()
-	r := newInside(t, dir, "opencode-messages", 14)
-	r.setup(t, "opencode")
-	if out := r.twice(t); !strings.Contains(out, "All 14 steps are done") {
-		t.Errorf("the client's last words: %s", tail(out, 2000))
+	for client, agent := range insideReplaced {
+		for _, parallel := range []int{1, 2} {
+			t.Run(fmt.Sprint(client, "/", parallel), func(t *testing.T) {
+				t.Parallel()
+				r := newInside(t, dir, client, 30)
+				r.server = newUpstream(upstreamtest.Options{
+					Calls: 30, Bytes: 24_000, PauseAt: 15, Files: true, Inside: true, Parallel: parallel, Thinking: parallel == 2,
+				})
+				r.setup(t, agent)
+				if out := r.twice(t); !strings.Contains(out, "All 30 steps are done") {
+					t.Errorf("the client's last words: %s", tail(out, 2000))
+				}
+				r.checkReplaced(t)
+			})
+		}
 	}
-	folded := 0
-	for i, x := range r.server.Log() {
-		if x.Status != 200 || len(x.Violations) > 0 || x.Compacted {
+}
+
+func (r *inside) checkReplaced(t *testing.T) {
+	folds, prompts := 0, []string{insideFirst}
+	var before []any
+	log := r.server.Log()
+	for i, x := range log {
+		if x.Status != 200 || len(x.Violations) > 0 || x.Summary {
 			t.Errorf("request %d: %+v", i, x)
 		}
-		if x.Folded {
-			folded++
+		if x.Side {
+			continue
 		}
+		if strings.Contains(r.bodies[i], insideLater) {
+			prompts = []string{insideFirst, insideLater}
+		}
+		for _, p := range prompts {
+			if !strings.Contains(r.bodies[i], p) {
+				t.Errorf("request %d: what the user typed is not there: %s", i, p)
+			}
+		}
+		now := messagesOf(t, r.bodies[i])
+		if same := commonLen(before, now); same < len(before) {
+			if folds++; !x.Folded {
+				t.Errorf("request %d has %d of the %d messages before, and no fold", i, same, len(before))
+			}
+		}
+		before = now
 	}
 	last := r.bodies[len(r.bodies)-1]
 	stubs := viewStub.FindAllStringSubmatch(last, -1)
-	t.Logf("%d requests, %d with folds, the last has %d stubs", len(r.bodies), folded, len(stubs))
-	if len(stubs) == 0 || !strings.Contains(last, insideFirst) || !strings.Contains(last, insideLater) {
-		t.Fatalf("no stubs, or what the user typed is not there: %d", len(stubs))
+	t.Logf("%d requests, %d times folded, %d stubs in the last", len(log), folds, len(stubs))
+	if folds < 3 || len(stubs) == 0 {
+		t.Fatalf("folded %d times, %d stubs", folds, len(stubs))
 	}
 	if got := r.pleat(t, "unfold", stubs[0][1], "--session", stubs[0][2]); len(got) < 20_000 {
 		t.Errorf("%v gives back %d bytes", stubs[0], len(got))
 	}
+}
+
+// messagesOf are the messages of a request, without marks of caches.
+func messagesOf(t *testing.T, body string) []any {
+	t.Helper()
+	var request struct{ Messages []any }
+	must(t, json.Unmarshal([]byte(cacheMark.ReplaceAllString(body, "")), &request))
+	return request.Messages
+}
+
+var cacheMark = regexp.MustCompile(`,"cache_control":\{[^}]*\}`)
+
+// commonLen is how many messages two requests begin with.
+func commonLen(a, b []any) int {
+	for i := range min(len(a), len(b)) {
+		if !reflect.DeepEqual(a[i], b[i]) {
+			return i
+		}
+	}
+	return min(len(a), len(b))
 }
 
 // insideFails are programs that stand where pleat was when the client was set up.
@@ -239,7 +294,7 @@ func TestClientsInsideFails(t *testing.T) {
 			t.Run(client+"/"+how, func(t *testing.T) {
 				t.Parallel()
 				r := newInside(t, dir, client, 24)
-				r.setup(t, agent)
+				r.setup(t, agent) // with all that replaces compaction
 				r.replace(t, program)
 				r.done(t, insideFirst+" "+upstreamtest.GoOn)
 			})
