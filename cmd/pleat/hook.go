@@ -30,6 +30,7 @@ func hookCommand(p *term.Console) *cobra.Command {
 	fs := c.Flags()
 	f := stores.Declare(fs)
 	agent := fs.String("agent", "claude", "the `AGENT` that runs it")
+	part := fs.Int("part", 0, "answer with part `N` of the page; 0: with all of it")
 	inside := fs.Bool("inside", true, "false: do nothing, as a line in a project's pleat.toml can say")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		debug.SetGCPercent(400) // an agent waits, and it is over soon
@@ -39,7 +40,7 @@ func hookCommand(p *term.Console) *cobra.Command {
 		}
 		program, _ := os.Executable()
 		return hook.Run(c.Context(), first(args), hook.Options{
-			Wrong: wrong, In: p.Stdin, Out: p.Stdout, Agent: *agent, Off: !*inside, Proxied: records(p).Has(*agent),
+			Wrong: wrong, In: p.Stdin, Out: p.Stdout, Agent: *agent, Part: *part, Off: !*inside, Proxied: records(p).Has(*agent),
 			Base:    cmp.Or(p.Getenv("ANTHROPIC_BASE_URL"), p.Getenv("OPENAI_BASE_URL")),
 			Program: clients.ShellWord(runtime.GOOS, program), Folder: dataFolder(p, "hook"),
 			Open: func(ctx context.Context, busy time.Duration) (library.Store, error) {

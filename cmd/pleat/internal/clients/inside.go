@@ -129,16 +129,24 @@ func hooksOf(program, agent string) []clientconfig.Key {
 	if agent == "qwen" { // which counts milliseconds
 		wait *= 1000
 	}
-	hook := func(event, name, matcher string) clientconfig.Key {
-		value := map[string]any{"hooks": []any{map[string]any{
-			"type": "command", "command": shellCall(runtime.GOOS, program, name, agent), "timeout": wait,
-		}}}
-		if matcher != "" {
-			value["matcher"] = matcher
-		}
-		return clientconfig.Key{Path: []string{"hooks", event}, Value: clientconfig.Added{value}}
+	run := func(name string) map[string]any {
+		return map[string]any{"type": "command", "command": shellCall(runtime.GOOS, program, name, agent), "timeout": wait}
 	}
-	return []clientconfig.Key{hook("PreCompact", "pre-compact", ""), hook("SessionStart", "session-start", "compact")}
+	after := []any{run("session-start")}
+	switch agent {
+	case "claude": // a part of the page in each
+		after = nil
+		for n := range hook.Parts {
+			after = append(after, run(fmt.Sprint("session-start --part ", n+1)))
+		}
+	case "codex":
+		after[0].(map[string]any)["additionalContextLimit"] = hook.CodexLimit
+	}
+	before := map[string]any{"hooks": []any{run("pre-compact")}}
+	return []clientconfig.Key{
+		{Path: []string{"hooks", "PreCompact"}, Value: clientconfig.Added{before}},
+		{Path: []string{"hooks", "SessionStart"}, Value: clientconfig.Added{map[string]any{"hooks": after, "matcher": "compact"}}},
+	}
 }
 
 // shellCall is a command of a shell that runs a hook. One that cannot be run must not stop the

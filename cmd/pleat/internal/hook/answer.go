@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"unicode/utf16"
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/library"
@@ -36,17 +37,24 @@ type agent struct {
 	most    int // of a text that it takes whole, as size counts it
 	size    func(text string) int
 	drops   bool // a compaction drops its newest results, too
+	whole   bool // and what the conversation began with
 	summary int  // of what its PreCompact hook tells the model that writes its summary; 0: it tells nothing
 }
 
 // agents are the agents that run hooks. docs/inside.md says how the limits were measured.
 var agents = map[string]agent{
-	"claude":   {sessionlog.ClaudeCode, 9_500, inUTF16, false, 0},
-	"codex":    {sessionlog.Codex, 9_500, inBytes, true, 0},
-	"pi":       {sessionlog.Pi, 24_000, inUTF16, false, 0},
-	"qwen":     {"qwen-code", 9_500, inUTF16, false, 4_000},
-	"opencode": {sessionlog.OpenCode, 24_000, inUTF16, false, 0},
+	"claude":   {sessionlog.ClaudeCode, Parts * partSize, inUTF16, false, false, 0},
+	"codex":    {sessionlog.Codex, 3 * CodexLimit, inBytes, true, true, 0},
+	"pi":       {sessionlog.Pi, 24_000, inUTF16, false, true, 0},
+	"qwen":     {"qwen-code", 9_500, inUTF16, false, false, 4_000},
+	"opencode": {sessionlog.OpenCode, 24_000, inUTF16, false, false, 0},
 }
+
+// Claude Code takes 10,000 characters of a hook, and as many of each of several.
+const Parts, partSize = 3, 9_300
+
+// CodexLimit is how many tokens Codex is told to take of a hook, of at least three bytes each.
+const CodexLimit = 20_000
 
 func inBytes(text string) int { return len(text) }
 
@@ -69,7 +77,7 @@ func (h *hook) answer(ctx context.Context, st library.Store, agent agent, event 
 	}
 	if event == "replace" && len(h.in.Rows) > 0 {
 		h.state.Session = info.ID
-		return h.replace(ctx, lib, info)
+		return h.replace(ctx, lib, info, agent)
 	}
 	o := library.PageOptions{Most: h.most(agent), Size: agent.size, Seen: !agent.drops, Program: h.Program}
 	page, brief, size := "", "", int64(0)
@@ -91,6 +99,12 @@ func (h *hook) answer(ctx context.Context, st library.Store, agent agent, event 
 	notice := "pleat keeps what this compaction drops: pleat store page " + info.ID
 	switch {
 	case event == "session-start":
+		if h.Part > 0 {
+			page = part(page, h.Part)
+		}
+		if page == "" {
+			return nil, nil
+		}
 		return object{"hookSpecificOutput": contextOf("SessionStart", page)}, nil
 	case event != "pre-compact":
 		return object{"page": page, "session": info.ID}, nil
@@ -100,6 +114,24 @@ func (h *hook) answer(ctx context.Context, st library.Store, agent agent, event 
 		return object{"systemMessage": notice, "hookSpecificOutput": contextOf("PreCompact", copyThis+brief)}, nil
 	}
 	return object{"systemMessage": notice}, nil // the agent takes the page only afterwards, when it is at hand
+}
+
+// part is the nth part of a page, cut at the ends of lines.
+func part(page string, n int) string {
+	for ; n > 0; n-- {
+		rest := page
+		for page = ""; rest != ""; {
+			line, after, _ := strings.Cut(rest, "\n")
+			if line += "\n"; page != "" && inUTF16(page)+inUTF16(line) > partSize {
+				break
+			}
+			page, rest = page+line, after
+		}
+		if n > 1 {
+			page = rest
+		}
+	}
+	return page
 }
 
 // copyThis precedes what a model is told that writes an agent's summary.

@@ -28,6 +28,7 @@ type Options struct {
 	In    io.Reader // what the agent says, as JSON
 	Out   io.Writer // what it is answered
 	Agent string    // the name of one of those that run hooks
+	Part  int       // which part of the page is the answer, for an agent that runs a hook for each; 0 if all of it
 	// Off: only the status line is answered.
 	Off bool
 	// Proxied: the agent was set up to send its requests through a proxy, which folds already. Base is the

@@ -70,7 +70,9 @@ type replacement struct {
 }
 
 // replace folds a session for an agent, which compacts if it says why, or else is about to send a request.
-func (h *hook) replace(ctx context.Context, lib *library.Library, info library.Info) (replacement, error) {
+func (h *hook) replace(
+	ctx context.Context, lib *library.Library, info library.Info, agent agent,
+) (replacement, error) {
 	sent := 0
 	for _, r := range h.in.Rows {
 		sent += r.size(nil)
@@ -80,12 +82,12 @@ func (h *hook) replace(ctx context.Context, lib *library.Library, info library.I
 		window = int(float64(window) * min(1, float64(sent/4)/float64(h.in.Used)))
 	}
 	f, err := lib.Fold(ctx, info, library.FoldOptions{
-		Window: window, Sent: sent / 4, Now: h.in.Trigger != "", Focus: h.in.Words,
+		Window: window, Sent: sent / 4, Now: h.in.Trigger != "", Focus: h.in.Words, Whole: agent.whole,
 	})
 	if err != nil {
 		return replacement{}, err
 	}
-	r := placed(h.in.Rows, f)
+	r := placed(h.in.Rows, f, agent.whole)
 	r.Session, r.Before = f.Session, sent
 	if h.in.Trigger == "" && len(r.Stubs) == 0 && r.Page == "" {
 		r.Why = "there is room"
@@ -98,11 +100,13 @@ func (h *hook) replace(ctx context.Context, lib *library.Library, info library.I
 }
 
 // placed says what becomes of an agent's rows. The file of a session may lack the newest of them, which stay.
-func placed(rows []row, f library.Folded) replacement {
+func placed(rows []row, f library.Folded, whole bool) replacement {
 	r := replacement{Page: f.Page, Stubs: make(map[string]string)}
 	head, cut := 0, 0
 	if f.Page != "" {
-		head, cut = headOf(rows), newest(rows, f.Shown)
+		if cut = newest(rows, f.Shown); !whole {
+			head = headOf(rows)
+		}
 		if cut <= head { // nothing that could be dropped
 			r.Page, cut = "", 0
 		}

@@ -35,7 +35,7 @@ func TestPlaced(t *testing.T) {
 		"nothing known":     {rows, library.Folded{Page: "P"}, "kkkkkkkkkkkkk", 0},
 		"without an answer": {rows[:1], library.Folded{Page: "P", Shown: shown("a")}, "k", 0},
 	} {
-		got := placed(test.rows, test.f)
+		got := placed(test.rows, test.f, false)
 		var is strings.Builder
 		for _, what := range got.Rows {
 			is.WriteByte(what[0])

@@ -19,6 +19,7 @@ type FoldOptions struct {
 	Sent   int    // tokens of the messages that the agent would send; 0 if unknown
 	Now    bool   // the agent compacts; otherwise only a full window is folded
 	Focus  string // the user's words with the compaction
+	Whole  bool   // a page replaces what the conversation began with, too
 }
 
 // Folded is what an agent sends in place of its messages.
@@ -39,6 +40,7 @@ func (l *Library) Fold(ctx context.Context, info Info, fo FoldOptions) (Folded, 
 	}
 	o := Roughly()
 	o.Policy, o.Memory = rowsOnly(policy.Default()), openMemory
+	o.Policy.FoldHead = fo.Whole
 	o.Budget = fold.Budget{Window: fo.Window}
 	if fo.Now {
 		o.Budget.Window = max(fo.Window, fo.Sent)

@@ -34,9 +34,6 @@ function row({ messages }) {
 	return r;
 }
 
-// summary is a page with what the conversation began with, which pi drops.
-const summary = (page, head) => (head.length ? page + "\n\nThe conversation began with:\n" + head.map((r) => r.text).join("\n\n") : page);
-
 const session = (ctx, more) => ({
 	session_id: ctx.sessionManager.getSessionId(),
 	transcript_path: ctx.sessionManager.getSessionFile(),
@@ -50,13 +47,12 @@ export default (pi) => {
 		const used = ctx.getContextUsage?.()?.tokens ?? 0;
 		if (used < window / 2 || !ctx.sessionManager.getSessionFile()) return;
 		const list = event.context.contextEntries;
-		const rows = list.map(row);
-		const a = await hook(session(ctx, { used, rows }), ctx.cwd, ctx.signal);
+		const a = await hook(session(ctx, { used, rows: list.map(row) }), ctx.cwd, ctx.signal);
 		const entries = [];
 		if (a.page) {
-			const kept = list.find((_, i) => i >= a.at && a.rows[i] !== "drop");
+			const kept = list.find((_, i) => a.rows[i] !== "drop");
 			if (!kept) return;
-			entries.push({ type: "compaction", summary: summary(a.page, rows.slice(0, a.at)), firstKeptEntryId: kept.sourceEntry.id, tokensBefore: used });
+			entries.push({ type: "compaction", summary: a.page, firstKeptEntryId: kept.sourceEntry.id, tokensBefore: used });
 		}
 		list.forEach(({ sourceEntry, messages }, i) => {
 			const stub = a.rows?.[i] === "stub" && a.stubs[messages[0].toolCallId];
