@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 )
@@ -43,7 +44,9 @@ func (e *Edit) Write() error {
 	switch {
 	case e.replaces(e.After):
 	case e.After == nil:
-		err = os.Remove(e.Path)
+		if err = os.Remove(e.Path); err == nil {
+			removeOwn(filepath.Dir(e.Path))
+		}
 	default:
 		err = term.WriteIn(e.Path, e.After)
 	}
@@ -75,4 +78,16 @@ func open(path, undo string) (_ *Edit, err error) {
 			"edit %s: it is a link to a file that does not exist; make the file or remove the link", path)
 	}
 	return e, nil
+}
+
+// removeOwn removes a folder that only pleat's own files were in, and those above it up to one called pleat.
+func removeOwn(dir string) {
+	for above := dir; filepath.Dir(above) != above; above = filepath.Dir(above) {
+		if filepath.Base(above) == "pleat" {
+			for os.Remove(dir) == nil && dir != above {
+				dir = filepath.Dir(dir)
+			}
+			return
+		}
+	}
 }
