@@ -112,7 +112,7 @@ func (c Client) Inside(
 			})
 		}
 	}
-	if i := slices.Index(ServerNames, c.Name); i >= 0 {
+	if i := slices.Index(ServerNames, c.Name); i >= 0 && c.Name != "claude" { // whose mod has the tools
 		m := Servers(program, getenv)[i]
 		m.Record = insideMark + c.Name + "-mcp"
 		if free(m.Record, m.Path, "the MCP server pleat", m.keys[0]) {

@@ -67,8 +67,11 @@ export const register = (on) => {
 			{ handle: { type: "string" }, session }, ["handle"]);
 		await tool("search", "Finds lines in all of this session, also in what is folded.",
 			{ query: { type: "string" }, session }, ["query"]);
+		await tool("ledger", "Lists every call of a session, or the changed files.", { files: { type: "boolean" }, session }, ["session"]);
 		return next(e);
 	});
+	on("tool.call", { tool: "mcp__pleat__ledger" }, async ($, e) =>
+		recall($, ["ledger", String(e.session), ...(e.files ? ["--files"] : [])]));
 	on("tool.call", { tool: "mcp__pleat__unfold" }, async ($, e) => recall($, ["unfold", String(e.handle)], e.session));
 	on("tool.call", { tool: "mcp__pleat__search" }, async ($, e) => recall($, ["search", String(e.query)], e.session));
 	on("session.compact", async ($, e, next) => (await compacted($, e)) ?? next(e)).catch(($, e, next) => next(e));
