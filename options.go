@@ -72,6 +72,10 @@ type Options struct {
 	// the copy got: other sessions ask for the same names, and none may overwrite another's
 	// file. Names are relative. If nil, no copies are kept, and stubs name handles instead.
 	KeepFile func(name string, data []byte) (string, error)
+	// ReadFile reads a file that calls of the conversation named, as it is now: files that come back after a fold
+	// are then read again. It returns an error that wraps fs.ErrNotExist if there is none any more. If nil, or
+	// if it fails, they come back as they were last seen.
+	ReadFile func(ctx context.Context, name string) ([]byte, error)
 
 	Hooks Hooks // zero: none
 	// Observe gets every [Event], in order, with the context of the call that caused it. It must not call

@@ -111,7 +111,7 @@ func open(
 func newSession(ctx context.Context, st store.Store, key store.SessionKey, o *Options, mu *lock) *Session {
 	c := conv.New(o.Tokens, conv.NewContents(st, key, o.Codecs, o.Memory))
 	pages, state, gauge := page.NewWriter(c), epoch.New(c, o.headParts()), meter.New(o.Model, o.Budget)
-	if o.byTools {
+	if pages.ReadFile = o.ReadFile; o.byTools {
 		pages.Named = o.named
 	}
 	thinking := o.Model.Thinking

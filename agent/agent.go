@@ -131,6 +131,12 @@ func (a *Agent) open(ctx context.Context) error {
 		if s.Now == nil {
 			s.Now = a.o.Now
 		}
+		if t := a.tools[toolReadFile]; t != nil && t.current != nil && s.ReadFile == nil {
+			s.ReadFile = func(ctx context.Context, name string) ([]byte, error) {
+				data, err := t.current(ctx, name)
+				return []byte(a.o.Redact(string(data))), err // for the model, as what tools answer
+			}
+		}
 		a.session, err = pleat.OpenSession(ctx, a.o.Store, a.o.Key, &s)
 	}
 	if err != nil {

@@ -11,10 +11,12 @@ import (
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/agent"
+	"github.com/pleat-dev/pleat/digest"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/pleattest"
 	"github.com/pleat-dev/pleat/policy"
+	"github.com/pleat-dev/pleat/recall"
 )
 
 var savedTo = regexp.MustCompile(`Full output saved to: (\S+)`)
@@ -113,6 +115,61 @@ func TestSnipTool(t *testing.T) {
 			if d.Name == "snip" {
 				t.Errorf("%s has the tool snip", p.Name)
 			}
+		}
+	}
+}
+
+// Files come back beside a summary as they are in the workspace then, without secrets; a file that was only read can
+// be unfolded by its path.
+func TestRestoredFromWorkspace(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write := func(name, text string) { must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600)) }
+	write("edited.txt", "port = 1\nhost = a\n")
+	write("other.txt", "old text\n")
+	write("removed.txt", "to be removed\n")
+	w := workspace(t, dir)
+	pad := strings.Repeat("I think about it, and write what I think. ", 2_000)
+	steps := []pleattest.Step{
+		pleattest.Use(
+			call("1", "read_file", `{"path":"edited.txt"}`), call("2", "read_file", `{"path":"other.txt"}`),
+			call("3", "read_file", `{"path":"removed.txt"}`)),
+		pleattest.Use(call("4", "edit_file", `{"path":"edited.txt","old":"port = 1","new":"port = 8081"}`)),
+		pleattest.Use(call("5", "compact", `{}`)),
+		pleattest.Say("done"),
+	}
+	var last string
+	gen := model.GeneratorFunc(func(_ context.Context, req *model.Request, _ func(model.Delta)) (model.Reply, error) {
+		if len(req.Tools) == 0 {
+			return pleattest.Say("<summary>edited.txt, other.txt and removed.txt were read.</summary>").Reply, nil
+		}
+		step := steps[0]
+		if steps = steps[1:]; len(steps) == 1 {
+			write("other.txt", "new text\nkey AKIAIOSFODNN7EXAMPLE\n")
+			must(t, os.Remove(filepath.Join(dir, "removed.txt")))
+		}
+		last = requestText(req)
+		return step.Reply, nil
+	})
+	a := newAgent(t, &agent.Options{
+		Generator: gen, Tools: agent.StandardTools(w, nil), Permit: agent.AllowAll,
+		Session: pleat.Options{
+			Policy: named(t, "four-layer"), Digest: digest.Options{Generator: gen, NoBackground: true},
+		},
+	})
+	run(t, a, "Read. "+pad)
+	for _, want := range []string{
+		"with the changes up to call 4)\n", "port = 8081\nhost = a\n", "this is how it is now)\n", "new text\nkey [",
+		"it is no longer there)",
+	} {
+		if !strings.Contains(last, want) {
+			t.Errorf("beside the summary is no %q:\n%s", want, last)
+		}
+	}
+	for path, want := range map[string]string{"path:edited.txt": "port = 8081", "path:other.txt": "old text"} {
+		got, err := a.Session().Unfold(t.Context(), recall.UnfoldRequest{Handle: path})
+		if err != nil || !strings.Contains(fmt.Sprint(got.Shown), want) {
+			t.Errorf("%s unfolds to %v, %v", path, got.Shown, err)
 		}
 	}
 }

@@ -44,6 +44,8 @@ type Tool struct {
 	// Subject says in a line what a call is about, for [Rules] and for people: the
 	// command, the path. Nil: nothing.
 	Subject func(c Call) string
+
+	current func(ctx context.Context, path string) ([]byte, error) // of read_file: a file as it is now
 }
 
 // NewTool makes a tool. Args is a struct into which the arguments are decoded; subject

@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -181,7 +180,7 @@ type readArgs struct {
 }
 
 func (w *Workspace) readFile() Tool {
-	return NewTool(model.Tool{
+	t := NewTool(model.Tool{
 		Name: toolReadFile,
 		Description: "Reads a text file. The first line of the answer says which lines these are and has the file's " +
 			"hash; the rest is the file, exactly. " +
@@ -193,6 +192,8 @@ func (w *Workspace) readFile() Tool {
 			`"limit":{"type":"integer","description":"Most lines."}},` +
 			`"required":["path"]}`,
 	}, EffectNone, func(in readArgs) string { return w.subject(in.Path) }, w.runRead)
+	t.current = w.current
+	return t
 }
 
 func (w *Workspace) runRead(_ context.Context, c Call, in readArgs) (string, error) {
@@ -200,12 +201,9 @@ func (w *Workspace) runRead(_ context.Context, c Call, in readArgs) (string, err
 	if err != nil {
 		return "", err
 	}
-	data, err := f.read()
+	data, err := f.readText()
 	if err != nil {
 		return "", err
-	}
-	if bytes.IndexByte(data[:min(len(data), 8<<10)], 0) >= 0 {
-		return "", fmt.Errorf("%s is not a text file (%d bytes): look at it with a command", f.name, len(data))
 	}
 	part, from, to, all := lines(string(data), in.Offset, in.Limit)
 	if from > max(all, 1) {

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"bytes"
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -106,6 +107,18 @@ func (w *Workspace) spillFile(dir string) (*os.File, error) {
 		w.spill, w.made = r.real, made
 	}
 	return os.CreateTemp(w.spill, "output-*.txt")
+}
+
+// current returns a text file as it is now, for [pleat.Options].ReadFile.
+func (w *Workspace) current(_ context.Context, path string) ([]byte, error) {
+	f, err := w.resolve(path)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := f.root.Stat(f.rel); errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	return f.readText()
 }
 
 // Keep writes a plain copy into the workspace's folder, for [pleat.Options].KeepFile. If there
@@ -245,6 +258,15 @@ func (f file) read() ([]byte, error) {
 		return nil, plainError(f.name, err)
 	}
 	return data, nil
+}
+
+// readText reads a file that is not binary.
+func (f file) readText() ([]byte, error) {
+	data, err := f.read()
+	if err == nil && bytes.IndexByte(data[:min(len(data), 8<<10)], 0) >= 0 {
+		return nil, fmt.Errorf("%s is not a text file (%d bytes): look at it with a command", f.name, len(data))
+	}
+	return data, err
 }
 
 // openRegular opens a regular file for reading and returns its size. It opens nothing else,

@@ -65,8 +65,10 @@ type Restore struct {
 	Files   int `json:"files,omitempty"`    // newest touched files; 0: none
 	PerFile int `json:"per_file,omitempty"` // tokens of each; 0: 5,000
 	// Tokens, and never more than a quarter of the window; 0: those of all files.
-	Total int  `json:"total,omitempty"`
-	State bool `json:"state,omitempty"` // notes, loaded skills, calls of sub-agents without a result
+	Total int `json:"total,omitempty"`
+	// State brings back notes, loaded skills, and calls of sub-agents without a result. Beside a summary that has room
+	// for files, skills come back with their text and sub-agents with their reports, in what tasks and files leave of Total.
+	State bool `json:"state,omitempty"`
 }
 
 // filled returns r with what its zero fields mean.

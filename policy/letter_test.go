@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
+	"regexp"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -425,26 +427,103 @@ func TestNotesInPlaceOfSummary(t *testing.T) {
 }
 
 // A file that comes back beside a summary has the changes that calls made to it since, and says if a command ran
-// of which nobody knows what it does. One that was changed in a way that nobody can follow does not come back.
+// of which nobody knows what it does. One that was changed in a way that nobody can follow does not come back. Where
+// files can be read again, they come back as they are now, and what differs from what was seen says so.
 func TestRestoredFileIsDoubted(t *testing.T) {
-	for command, want := range map[string]string{
-		"cat >> notes.md <<'EOF'\nmore\nEOF": "a line of notes\nmore\n",
-		"sed -i s/a/b/ notes.md":             "",
-		"python3 generate.py":                "call 2 ran later and may have changed it",
-		"ls":                                 "### notes.md (read in call 1)",
+	seen := strings.Repeat("a line of notes\n", 100)
+	for _, tt := range []struct {
+		command   string
+		now, part string // the file now, empty: it cannot be read; lines that were read, empty: all
+		want      string // empty: it does not come back
+	}{
+		{"cat >> notes.md <<'EOF'\nmore\nEOF", "", "", "a line of notes\nmore\n"},
+		{"sed -i s/a/b/ notes.md", "", "", ""},
+		{"python3 generate.py", "", "", "call 2 ran later and may have changed it"},
+		{"ls", "", "", "### notes.md (read in call 1)\n"},
+		{"python3 generate.py", seen, "", "### notes.md (read in call 1)\n"},
+		{"ls", "other notes\r\nof today", "", "(read in call 1; it has changed since, this is how it is now)\n<file>\nother notes\nof today\n"},
+		{"cat >> notes.md <<'EOF'\nmore\nEOF", seen + "more\n", "", "with the changes up to call 2)"},
+		{"sed -i s/a/b/ notes.md", strings.ReplaceAll(seen, "a", "b"), "", "call 2; this is how it is now)"},
+		{"ls", "gone", "", "### notes.md (read in call 1; it is no longer there)"},
+		{"ls", "new\n" + seen, `,"offset":2,"limit":100`, "### notes.md (lines 2–101, read in call 1)\n"},
+		{"ls", "1\n2\n3\n", `,"offset":2,"limit":100`, "how it is now)\n<file>\n2\n3\n"},
 	} {
 		m := pleattest.Always("<summary>A summary: read_file was called.</summary>")
-		s := open(t, store.NewMemory(),
-			&pleat.Options{Policy: named(t, "four-layer"), Digest: digest.Options{Generator: m}})
+		o := &pleat.Options{Policy: named(t, "four-layer"), Digest: digest.Options{Generator: m}}
+		if tt.now != "" {
+			o.ReadFile = func(context.Context, string) ([]byte, error) {
+				if tt.now == "gone" {
+					return nil, fmt.Errorf("read it: %w", fs.ErrNotExist)
+				}
+				return []byte(tt.now), nil
+			}
+		}
+		s := open(t, store.NewMemory(), o)
 		add(t, s,
-			transcript.User("Go."), transcript.Assistant(transcript.Call("a", "read_file", `{"path":"notes.md"}`)),
-			transcript.Results(transcript.Result("a", strings.Repeat("a line of notes\n", 100))),
-			transcript.Assistant(transcript.Call("b", "bash", fmt.Sprintf(`{"command":%q}`, command))),
+			transcript.User("Go."),
+			transcript.Assistant(transcript.Call("a", "read_file", `{"path":"notes.md"`+tt.part+`}`)),
+			transcript.Results(transcript.Result("a", seen)),
+			transcript.Assistant(transcript.Call("b", "bash", fmt.Sprintf(`{"command":%q}`, tt.command))),
 			transcript.Results(transcript.Result("b", "ok")),
 			transcript.Assistant(transcript.Say(strings.Repeat("well then ", 2_000))), transcript.User("Go on."))
 		compact(t, s)
-		if got := view(t, s)[0].Text(); !strings.Contains(got, want) || want == "" && strings.Contains(got, "### notes.md") {
-			t.Errorf("after %s the view begins\n%.300s", command, got)
+		got := fenceMark.ReplaceAllString(view(t, s)[0].Text(), "<file>")
+		if !strings.Contains(got, tt.want) || tt.want == "" && strings.Contains(got, "### notes.md") {
+			t.Errorf("after %s the view begins\n%.400s", tt.command, got)
+		}
+	}
+}
+
+var fenceMark = regexp.MustCompile(`<file \d{16}>`)
+
+// Beside four-layer's summary the plan and the task list come back whole, and skills and the reports of sub-agents
+// with their text, in the 50,000 tokens of which five files may take half. In a small window less of it comes back.
+func TestRestoredState(t *testing.T) {
+	var todos, plan []string
+	for i := range 60 {
+		todos = append(todos, fmt.Sprintf(`{"content":"task %d: %s","status":"pending"}`, i, strings.Repeat("port the parser ", 6)))
+		plan = append(plan, fmt.Sprintf("step %d: %s", i, strings.Repeat("look at the parser ", 10)))
+	}
+	big := strings.Repeat("word after word of it\n", 4_000)
+	for _, tt := range []struct {
+		window      int
+		want, lacks []string
+	}{
+		{200_000, []string{"RULE-1 of deploy", "step 59", "task 59", "REPORT-9", "REPORT-0", "file5.go (read", "[… the rest is not shown …]"}, []string{"file4.go (read", "skills loaded: "}},
+		{16_000, []string{"task 9:", "skills loaded: "}, []string{"step 59"}},
+	} {
+		m := pleattest.Always("<summary>SUM of file0.go, file1.go, load_skill, task and todo_write.</summary>")
+		s := open(t, store.NewMemory(), &pleat.Options{
+			Policy: named(t, "four-layer"), Model: model.Model{ID: "m", Window: tt.window}, Digest: digest.Options{Generator: m},
+		})
+		add(t, s, transcript.User("Go."), transcript.Assistant(
+			transcript.Call("s", "load_skill", `{"name":"deploy"}`),
+			transcript.Call("t", "todo_write", `{"todos":[`+strings.Join(todos, ",")+`]}`),
+			transcript.Call("p", "ExitPlanMode", fmt.Sprintf(`{"plan":%q}`, strings.Join(plan, "\n")))),
+			transcript.Results(transcript.Result("s", "[skill deploy]\nRULE-1 of deploy\n"+strings.Repeat("and so on\n", 900)),
+				transcript.Result("t", "60 to do"), transcript.Result("p", "ok")))
+		for i := range 10 {
+			add(t, s, transcript.Assistant(
+				transcript.Call(fmt.Sprint("a", i), "task", `{"prompt":"look at it"}`),
+				transcript.Call(fmt.Sprint("r", i), "read_file", fmt.Sprintf(`{"path":"file%d.go"}`, i))),
+				transcript.Results(transcript.Result(fmt.Sprint("a", i), fmt.Sprintf("REPORT-%d: all fine", i)),
+					transcript.Result(fmt.Sprint("r", i), big[:len(big)/(200_000/tt.window)])))
+			view(t, s)
+		}
+		compact(t, s)
+		got := allText(view(t, s))
+		for _, w := range tt.want {
+			if !strings.Contains(got, w) {
+				t.Errorf("window %d: the view lacks %q:\n%.3000s", tt.window, w, got)
+			}
+		}
+		for _, w := range tt.lacks {
+			if strings.Contains(got, w) {
+				t.Errorf("window %d: the view has %q", tt.window, w)
+			}
+		}
+		if n := s.Snapshot().Tokens; n > 75_000 {
+			t.Errorf("window %d: the view has %d tokens", tt.window, n)
 		}
 	}
 }

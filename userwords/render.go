@@ -17,6 +17,7 @@ type RenderOptions struct {
 	Budget int                      // tokens; 0: no bound
 	Pastes int                      // tokens that words may take with their pastes whole; 0: pastes are shortened
 	Tasks  int                      // tokens that the task list may take even if there is no room left
+	Whole  bool                     // a plan is shown whole where there is room for all of it
 	Count  func(text string) int    // counts tokens; nil: a quarter of the bytes
 	Skip   func(message int) bool   // messages shown in full elsewhere; nil: none
 	Handle func(message int) string // address of a message's full text; nil: none

@@ -31,7 +31,7 @@ func (p *page) taskList(w *Words) {
 }
 
 // plan shows the beginning of a plan: half of the room of the list, less if the
-// conversation has gone on since.
+// conversation has gone on since. With Whole it shows all of it where that fits.
 func (p *page) plan(w *Words, t TaskState) {
 	txt, mark, limit := t.Plan, "", maxPlanBytes
 	if p.o.Budget > 0 {
@@ -41,7 +41,7 @@ func (p *page) plan(w *Words, t TaskState) {
 		}
 		limit = min(limit, max(p.o.Tasks/share, 60)*4)
 	}
-	if len(txt) > limit {
+	if len(txt) > limit && !(p.o.Whole && p.o.Count(txt)+aroundPlan <= p.room) {
 		txt, mark = text.CutText(txt, limit), "\n  [cut here"+p.rest(t.PlanMessage)+"]"
 	}
 	plan := fence.After("plan", strings.TrimSpace(txt))
@@ -64,7 +64,8 @@ func (w *Words) saidSince(from, to int) int {
 
 const (
 	maxPlanBytes = 4000
-	pastPlan     = 8 // messages of the user after which a plan is history
+	pastPlan     = 8  // messages of the user after which a plan is history
+	aroundPlan   = 60 // tokens of the line that a plan is in
 )
 
 var taskWord = map[TaskStatus]string{

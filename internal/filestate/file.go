@@ -39,6 +39,9 @@ func fed(text string) string {
 	return text
 }
 
+// Lines is a file's content as [File].Text has it.
+func Lines(content string) string { return fed(content) }
+
 // offset is where line n begins, counted from 0.
 func offset(text string, n int) int {
 	at := 0

@@ -94,7 +94,7 @@ func (s *shown) ends(is bool) {
 // pleat reads the lines of a file in what pleat's own tool puts around them.
 func (s shown) pleat(result string) (shown, bool) {
 	head, body, _ := strings.Cut(result, "\n")
-	_, span, _ := strings.Cut(head, ", lines ")
+	_, span, _ := text.CutLast(head, ": lines ")
 	var to, all int
 	_, err := fmt.Sscanf(span, "%d-%d of %d", &s.First, &to, &all)
 	body, _, more := text.CutLast(body, "\n[more: offset ")

@@ -88,7 +88,7 @@ func TestShown(t *testing.T) {
 			"pleat",
 			"read_file",
 			`{"path":"x"}`,
-			"[read x, lines 3-4 of 9; sha256 0]\na\nb\n[more: offset 5]\n",
+			"[read \"x: lines 1-2 of 2; y\": lines 3-4 of 9; sha256 0]\na\nb\n[more: offset 5]\n",
 			shown{First: 3, Text: "a\nb\n"},
 			true,
 		},

@@ -63,6 +63,7 @@ type input struct {
 	elsewhere []string // sections of the page that are written already
 	named     string   // text of the page whose names need no line of their own
 	told      string   // the section with the model's digest
+	skills    []string // whose text the page has
 }
 
 func (m *Writer) input(ctx context.Context, r fold.PageRequest) input {
@@ -256,11 +257,13 @@ func (in *input) restored() (said, rest string) {
 	in.beside = true
 	in.share()
 	room := max(min(max(in.Room.Total/8, restoredState), in.Room.Total), 1)
+	total := in.Room.Files + in.others()
 	o := userwords.RenderOptions{
-		UpTo: in.End, Budget: room, Pastes: room, Tasks: room, Count: in.count, Handle: in.Facts().Longest,
-		Skip: func(i int) bool { return !in.Said || i < in.Start },
+		UpTo: in.End, Budget: max(room, total), Pastes: room, Tasks: max(room, total), Whole: true, Count: in.count,
+		Handle: in.Facts().Longest,
+		Skip:   func(i int) bool { return !in.Said || i < in.Start },
 	}
-	tasks, files, state := "", "", ""
+	tasks, files, loaded, state := "", "", "", ""
 	switch {
 	case in.Said:
 		o.Budget = max(in.Room.Words, room)
@@ -269,14 +272,16 @@ func (in *input) restored() (said, rest string) {
 		tasks = in.Words().Render(o)
 	}
 	if in.Restore.Files > 0 {
-		files = in.files(in.Room.Files)
+		total -= in.count(tasks)
+		files = in.files(min(in.Room.Files, total))
 	}
 	if in.Restore.State {
+		loaded = in.loaded(total - in.count(files))
 		state = in.openState(room)
 	}
 	did := in.Ledger().Render(ledger.RenderOptions{UpTo: in.End, Budget: room, Count: in.count, Effects: true})
 	if did != "" {
 		did = ledgerTitle + did
 	}
-	return said, text.JoinSections(tasks, did, state, files)
+	return said, text.JoinSections(tasks, did, state, loaded, files)
 }

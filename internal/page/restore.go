@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/pleat-dev/pleat/internal/annotate"
-	"github.com/pleat-dev/pleat/internal/client"
 	"github.com/pleat-dev/pleat/internal/fence"
 	"github.com/pleat-dev/pleat/internal/filestate"
 	"github.com/pleat-dev/pleat/internal/text"
@@ -35,14 +34,13 @@ func (in *input) files(room int) string {
 			continue
 		}
 		text := in.fileText(f, min(in.Restore.PerFile, room))
-		if text == "" {
-			continue
-		}
 		room -= in.count(text)
 		b.WriteString(text)
-		shown++
+		if text != "" && !f.gone {
+			shown++
+		}
 	}
-	if shown == 0 {
+	if b.Len() == 0 {
 		return ""
 	}
 	return title + b.String()
@@ -61,12 +59,16 @@ func (in *input) newestTurn() int {
 // seenFile is a file of the folded stretch, as the agent last saw it.
 type seenFile struct {
 	path    string
-	touched int // number of the newest call that touched it
-	seen    int // number of the call that showed or wrote it; 0: none
+	full    string // with the folder that the call ran in
+	touched int    // number of the newest call that touched it
+	seen    int    // number of the call that showed or wrote it; 0: none
 	part    toolcall.PathChange
 	changed []int // calls that changed it after that
 	gone    bool
 	live    bool // the newest turns show it
+
+	checked bool   // it was read again
+	now     string // how it is to what was seen last; empty: the same
 }
 
 // touched lists the files that calls of the stretch read or changed, the newest first.
@@ -95,7 +97,9 @@ func (in *input) seenFiles() []*seenFile {
 			in.stray = e.Seq
 		}
 		for _, p := range e.Paths {
-			f := files.at(e.DirOf(p), p.Path, func() *seenFile { return &seenFile{path: p.Path} })
+			f := files.at(e.DirOf(p), p.Path, func() *seenFile {
+				return &seenFile{path: p.Path, full: toolcall.Join(e.DirOf(p), p.Path)}
+			})
 			f.touch(e, p, e.Call.Message >= in.End && (in.Owes == nil || !in.Owes(e.Result)))
 			for _, inside := range files.deleted(e, p) {
 				inside.gone = true
@@ -145,11 +149,22 @@ func (in *input) fileText(f *seenFile, room int) string {
 	if len(f.changed) > 0 {
 		txt = in.changedText(f)
 	}
+	if in.ReadFile != nil {
+		txt = in.again(f, txt)
+	}
+	if head := in.fileHead(f, &e); f.gone && in.count(head) <= room {
+		return head
+	}
+	return in.cut(in.fileHead(f, &e), "file", txt, room)
+}
+
+// cut writes a text under a heading, and no more than its beginning if there is no room for all of it; empty if there
+// is not even room for that.
+func (in *input) cut(head, tag, txt string, room int) string {
 	if strings.TrimSpace(txt) == "" {
 		return ""
 	}
-	head, rest := in.fileHead(f, &e), ""
-	used := in.count(head) + fence.Tokens
+	rest, used := "", in.count(head)+fence.Tokens
 	if len(txt) > 16*room { // no need to count
 		if room < leastRestored {
 			return ""
@@ -171,7 +186,7 @@ func (in *input) fileText(f *seenFile, room int) string {
 			}
 		}
 	}
-	return head + fence.Block("file", strings.TrimRight(txt, "\n")) + "\n" + rest
+	return head + fence.Block(tag, strings.TrimRight(txt, "\n")) + "\n" + rest
 }
 
 // seenText returns what the call showed or wrote.
@@ -191,10 +206,7 @@ func (in *input) seenText(e *ledger.Entry) string {
 
 // changedText returns what calls made of what the agent last saw of the file; empty if it is not known.
 func (in *input) changedText(f *seenFile) string {
-	if in.followed == nil {
-		in.followed = filestate.Of(in.Reading, in.Ledger(), nil)
-	}
-	now := in.followed.Followed(append([]int{f.seen}, f.changed...)...)
+	now := in.follow(f)
 	if !now.Certain() {
 		return ""
 	}
@@ -202,6 +214,14 @@ func (in *input) changedText(f *seenFile) string {
 		f.part.Last = max(f.part.First, 1) + strings.Count(now.Text, "\n") - 1
 	}
 	return now.Text
+}
+
+// follow returns what is known of a file from what the agent last saw of it and the changes since.
+func (in *input) follow(f *seenFile) *filestate.File {
+	if in.followed == nil {
+		in.followed = filestate.Of(in.Reading, in.Ledger(), nil)
+	}
+	return in.followed.Followed(append([]int{f.seen}, f.changed...)...)
 }
 
 func (in *input) fileHead(f *seenFile, e *ledger.Entry) string {
@@ -228,48 +248,9 @@ func (in *input) fileHead(f *seenFile, e *ledger.Entry) string {
 		last = f.changed[n-1]
 		fmt.Fprintf(&b, ", with the changes up to call %d", last)
 	}
-	if in.beside && in.stray > last {
+	if b.WriteString(f.now); in.beside && in.stray > last && !f.checked {
 		fmt.Fprintf(&b, "; call %d ran later and may have changed it", in.stray)
 	}
 	b.WriteString(")\n")
 	return b.String()
-}
-
-// openState says what else was going on: notes, skills that were loaded, children that
-// have not answered.
-func (in *input) openState(room int) string {
-	var lines []string
-	for _, n := range in.Notes {
-		lines = append(lines, fmt.Sprintf("- note %s: %s", fence.Line(n.Key), text.OneLine(n.Text, 600)))
-	}
-	var skills []string
-	for i := range in.Ledger().Entries {
-		e := &in.Ledger().Entries[i]
-		if e.Kind != toolcall.CallOther || e.Call.Message < in.Start || e.Call.Message >= in.End {
-			continue
-		}
-		switch class := client.Of(e.Tool); {
-		case class == client.Skill:
-			if e.Outcome == toolcall.Succeeded && !slices.Contains(skills, e.Args) {
-				skills = append(skills, e.Args)
-			}
-		case class == client.Agent && e.Outcome == toolcall.Unanswered:
-			lines = append(lines,
-				fmt.Sprintf("- call %d has no result yet: %s %s", e.Seq, fence.Line(e.Tool), text.OneLine(e.Args, 160)))
-		}
-	}
-	if len(skills) > 0 {
-		lines = append(lines, "- skills loaded: "+fence.Line(strings.Join(skills, "; ")))
-	}
-	var b strings.Builder
-	for _, l := range lines {
-		if n := in.count(l) + 1; n <= room {
-			room -= n
-			b.WriteString(l + "\n")
-		}
-	}
-	if b.Len() == 0 {
-		return ""
-	}
-	return "## Still going on\n" + b.String()
 }

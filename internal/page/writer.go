@@ -1,6 +1,7 @@
 package page
 
 import (
+	"context"
 	"slices"
 
 	"github.com/pleat-dev/pleat/internal/filestate"
@@ -13,6 +14,8 @@ import (
 type Writer struct {
 	Source
 	Named func(tool string) string // the name that the model has for a recall tool, empty: none; nil: it has all
+	// ReadFile reads a file as it is now, of those that a page shows; nil: it shows them as last seen.
+	ReadFile func(ctx context.Context, name string) ([]byte, error)
 
 	mines map[transcript.BlockRef][]minedPart
 	mined int // bytes of text that mines are of
@@ -38,7 +41,8 @@ type stretch struct {
 	changed  []*fileChange // nil: not known yet
 	seen     []*seenFile   // nil: not known yet
 	followed *filestate.Files
-	stray    int // the newest call of the ledger that may have changed any file; with seen
+	stray    int                // the newest call of the ledger that may have changed any file; with seen
+	now      map[string]fileNow // by name: files that were read again
 }
 
 // stretchKey is what a stretch depends on. What was said before does not change.
