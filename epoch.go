@@ -54,13 +54,16 @@ func (s *Session) asked(ctx context.Context, doing, focus string, steps fold.Ste
 func (s *Session) epochLocked(ctx context.Context, o fold.PlanOptions, mustFit bool) (*fold.Plan, error) {
 	defer s.pages.Forget()
 	pulled := o.Steps != nil // by a caller who wants these levers and no others
-	known := len(s.journal.Digests)
+	known, saved := len(s.journal.Digests), false
 	for conflicts := 0; ; {
 		p, err := s.planLocked(ctx, o)
 		if err != nil {
 			return nil, err
 		}
 		if p.Need != nil { // the plan is complete without; with it, it is better
+			if err := s.keepTranscriptLocked(ctx, &saved); err != nil {
+				return nil, err
+			}
 			key := s.Key()
 			s.digester.Answer(ctx, *p.Need)
 			if err := ctx.Err(); err != nil {
@@ -97,6 +100,11 @@ func (s *Session) epochLocked(ctx context.Context, o fold.PlanOptions, mustFit b
 		}
 		if mustFit && s.o.Policy.Fits() && p.After > s.meter.Most() {
 			return nil, s.cannotFitLocked(s.st.PartsIn(p.In), s.meter.Most())
+		}
+		if slices.ContainsFunc(p.Folds, func(f *fold.Fold) bool { return f.Digest }) {
+			if err := s.keepTranscriptLocked(ctx, &saved); err != nil {
+				return nil, err
+			}
 		}
 		err = s.enterLocked(ctx, p)
 		if errors.Is(err, store.ErrConflict) && conflicts < journal.Tries {
@@ -185,9 +193,6 @@ func bar(o *fold.PlanOptions, p *fold.Plan) bool {
 
 // enterLocked makes the epoch durable and puts it in force.
 func (s *Session) enterLocked(ctx context.Context, p *fold.Plan) error {
-	if err := s.keepTranscriptLocked(ctx, p); err != nil {
-		return err
-	}
 	return s.journal.Epoch(ctx, epoch.Data{
 		Epoch: p.Epoch, Messages: s.st.Len(), Trigger: p.Trigger, Focus: p.Focus,
 		Folds: p.Folds, InForce: p.In.IDs(), Bare: p.In.Bare, Window: s.o.Budget.Window,
@@ -196,22 +201,35 @@ func (s *Session) enterLocked(ctx context.Context, p *fold.Plan) error {
 	})
 }
 
-// keepTranscriptLocked writes the whole transcript as a plain file before a digest replaces
-// it, where the policy wants that.
-func (s *Session) keepTranscriptLocked(ctx context.Context, p *fold.Plan) error {
+// keepTranscriptLocked writes the whole transcript as a plain file before a model is asked for the summary that replaces
+// it, or else before the page does, where the policy wants that, and notes that it has. A call that still runs, such as
+// the one that asked for the summary, gets a result that says so: other programs do not accept a call without one.
+func (s *Session) keepTranscriptLocked(ctx context.Context, saved *bool) error {
 	dir := s.o.Policy.Transcripts
-	digests := slices.ContainsFunc(p.Folds, func(f *fold.Fold) bool { return f.Digest })
-	if s.o.KeepFile == nil || dir == "" || !digests {
+	if s.o.KeepFile == nil || dir == "" || *saved {
 		return nil
 	}
 	var b strings.Builder
+	var open []transcript.ToolResult
 	for i := range s.st.Len() {
 		m, err := s.st.Message(ctx, i)
 		if err != nil {
 			return err
 		}
 		b.Write(append(dump.Line(m), '\n'))
+		for _, blk := range m.Blocks().All() {
+			switch blk := blk.(type) {
+			case transcript.ToolCall:
+				open = append(open, transcript.Result(blk.ID, "[no result yet]"))
+			case transcript.ToolResult:
+				open = slices.DeleteFunc(open, func(r transcript.ToolResult) bool { return r.CallID == blk.CallID })
+			}
+		}
 	}
+	if len(open) > 0 {
+		b.Write(append(dump.Line(transcript.Results(open...)), '\n'))
+	}
+	*saved = true
 	name := path.Join(dir, fmt.Sprintf("transcript_%d.jsonl", s.o.Now().Unix()))
 	s.say.keepFile(ctx, name, b.String())
 	return nil

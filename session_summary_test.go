@@ -47,6 +47,13 @@ func summaryStands(t *testing.T, name string, w wireFormat, thinks bool, next st
 	if thinks {
 		o.Check = anthropic.Checker(m)
 	}
+	var kept []string
+	o.KeepFile = func(name string, data []byte) (string, error) {
+		if len(summarizer.Requests()) == 0 {
+			kept = append(kept, strings.ReplaceAll(strings.TrimSpace(string(data)), "\n", ","))
+		}
+		return name, nil
+	}
 	if next != "compact" {
 		o.Budget = fold.Budget{Window: 9_000}
 	}
@@ -91,5 +98,25 @@ func summaryStands(t *testing.T, name string, w wireFormat, thinks bool, next st
 			t.Errorf("%d summaries were asked for; the request is\n%.300s", n, sent)
 		}
 		msgs = append(msgs, transcript.Assistant(transcript.Say("Fine.")), transcript.User("Go on."))
+	}
+	if p.Transcripts != "" {
+		keptInOneForm(t, kept)
+	}
+}
+
+// keptInOneForm fails unless one transcript was kept before the summarizer was asked, which is one conversation in
+// Anthropic's form, whatever the wire, with every call answered.
+func keptInOneForm(t *testing.T, kept []string) {
+	t.Helper()
+	if len(kept) != 1 {
+		t.Fatalf("%d transcripts were there when the summary was asked for", len(kept))
+	}
+	req, err := anthropic.Decode([]byte(`{"model":"m","max_tokens":9,"messages":[` + kept[0] + `]}`))
+	must(t, err)
+	if bad := req.Check(model.Model{}); bad != nil {
+		t.Errorf("the transcript could not be sent: %v\n%.400s", bad, kept[0])
+	}
+	if n := strings.Count(kept[0], `"tool_use_id"`); n < 14 || n != strings.Count(kept[0], `"tool_use"`) {
+		t.Errorf("%d results in\n%.400s", n, kept[0])
 	}
 }

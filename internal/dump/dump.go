@@ -46,10 +46,10 @@ func Plain(m transcript.Message) (lines []string) {
 	return lines
 }
 
-// Line is a message as a program writes it down: as it was on its wire, or role and content.
+// Line is a message as a program writes it down in Anthropic's form, whatever its wire: role and content.
 func Line(m transcript.Message) []byte {
 	var line bytes.Buffer
-	if json.Compact(&line, []byte(m.Raw())) != nil {
+	if m.Format() != transcript.FormatAnthropic || json.Compact(&line, []byte(m.Raw())) != nil {
 		return []byte(JSON(m, true))
 	}
 	return line.Bytes()
@@ -94,6 +94,14 @@ func blockJSON(blk transcript.Block, ids bool) string {
 		}
 		of := id("tool_use_id", blk.CallID)
 		return fmt.Sprintf(`{"type": "tool_result"%s, "content": %s%s}`, of, quoted(blk.Text()), failed)
+	case transcript.Image:
+		switch {
+		case ids && blk.Data.Size() > 0:
+			const source = `{"type": "image", "source": {"type": "base64", "media_type": %s, "data": %s}}`
+			return fmt.Sprintf(source, quoted(blk.MediaType), quoted(blk.Data.String()))
+		case ids && blk.URL != "":
+			return fmt.Sprintf(`{"type": "image", "source": {"type": "url", "url": %s}}`, quoted(blk.URL))
+		}
 	case transcript.Opaque:
 		return fmt.Sprintf(`{"type": %s}`, quoted(blk.Type))
 	}
