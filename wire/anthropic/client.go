@@ -78,6 +78,9 @@ func dropThinking(members []byte) []byte {
 	return nil
 }
 
+// Format names the server, so that no way of printing shows the key.
+func (c Client) Format(f fmt.State, _ rune) { fmt.Fprint(f, "anthropic client for ", c.url()) }
+
 func (c *Client) url() string {
 	base := cmp.Or(strings.TrimRight(c.BaseURL, "/"), DefaultBaseURL)
 	return strings.TrimSuffix(base, "/v1") + "/v1/messages"

@@ -53,8 +53,8 @@ func (c *Client) base() string {
 // DefaultModel is as in [model.ClientOptions].
 func (c *Client) DefaultModel() model.Model { return model.ClientOptions(*c).DefaultModel() }
 
-// Format is as in [model.ClientOptions].
-func (c Client) Format(f fmt.State, verb rune) { model.ClientOptions(c).Format(f, verb) }
+// Format names the server, so that no way of printing shows the key.
+func (c Client) Format(f fmt.State, _ rune) { fmt.Fprint(f, "gemini client for ", c.base()) }
 
 // GenerateContent returns what a session needs to talk to the model over this wire.
 func GenerateContent(m model.Model) model.Wire {

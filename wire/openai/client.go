@@ -85,11 +85,11 @@ func (c *ChatClient) DefaultModel() model.Model { return model.ClientOptions(*c)
 // DefaultModel is as in [model.ClientOptions].
 func (c *ResponsesClient) DefaultModel() model.Model { return model.ClientOptions(*c).DefaultModel() }
 
-// Format is as in [model.ClientOptions].
-func (c ChatClient) Format(f fmt.State, verb rune) { model.ClientOptions(c).Format(f, verb) }
+// Format names the server, so that no way of printing shows the key.
+func (c ChatClient) Format(f fmt.State, _ rune) { fmt.Fprint(f, "openai client for ", base(c.BaseURL)) }
 
-// Format is as in [model.ClientOptions].
-func (c ResponsesClient) Format(f fmt.State, verb rune) { model.ClientOptions(c).Format(f, verb) }
+// Format names the server, so that no way of printing shows the key.
+func (c ResponsesClient) Format(f fmt.State, verb rune) { ChatClient(c).Format(f, verb) }
 
 // Chat returns what a session needs to talk to the model over the Chat Completions wire.
 func Chat(m model.Model) model.Wire {
