@@ -7,6 +7,8 @@ import (
 
 	"github.com/pleat-dev/pleat/internal/fault"
 	"github.com/pleat-dev/pleat/internal/text"
+	"github.com/pleat-dev/pleat/ledger"
+	"github.com/pleat-dev/pleat/ledger/toolcall"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -256,13 +258,18 @@ func (d *Draft) Stub(ctx context.Context, ref transcript.BlockRef, format, note 
 	}
 	if bf.Call > 0 {
 		e := d.Source.Ledger().Entry(int(bf.Call))
-		tool, s.args, s.outcome, s.ok = e.Tool, e.Args, e.OutcomeText(), e.WentWell()
+		tool, s.args, s.outcome, s.ok = e.Tool, e.Args, e.OutcomeText(), wentWell(e)
 	}
 	if format != "" {
 		return d.formatted(ctx, ref, format, tool)
 	}
 	s.tool = tool
 	return s.text(d.Count), nil
+}
+
+// wentWell reports whether the call ran something that succeeded by its own exit code.
+func wentWell(e ledger.Entry) bool {
+	return e.Kind == toolcall.CallRun && e.Outcome == toolcall.Succeeded && !e.Filtered
 }
 
 // Recall returns how a stub says to get content back; empty: it does not say. A block's handle

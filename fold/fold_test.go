@@ -78,7 +78,7 @@ func TestWentWell(t *testing.T) {
 		{"filtered: the exit code is the filter's", run(toolcall.Succeeded, true), false},
 		{"read", read, false},
 	} {
-		if got := tt.call.WentWell(); got != tt.want {
+		if got := wentWell(tt.call); got != tt.want {
 			t.Errorf("%s: got %v", tt.name, got)
 		}
 	}

@@ -53,11 +53,6 @@ func (e *Entry) Effective() bool {
 	return e.Outcome != toolcall.Failed || e.Steps && e.ExitCode != nil
 }
 
-// WentWell reports whether the call ran something that succeeded by its own exit code.
-func (e Entry) WentWell() bool {
-	return e.Kind == toolcall.CallRun && e.Outcome == toolcall.Succeeded && !e.Filtered
-}
-
 // OutcomeText says in a few words how a call failed; it is empty for any other outcome.
 func (e Entry) OutcomeText() string {
 	switch {

@@ -3,6 +3,7 @@ package anthropic
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
