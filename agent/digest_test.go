@@ -117,12 +117,12 @@ func TestRefusalAfterReads(t *testing.T) {
 				return pleattest.Use(call(fmt.Sprint("c", asked), "read_file", `{"path":"f%d.txt"}`, asked)).Reply, nil
 			case asked == files+1:
 				return model.Reply{}, &model.APIError{Kind: model.ErrorTooLong, Message: "prompt is too long"}
-			case !strings.Contains(requestText(req), "[Reactive compact]\n\nAll read: f1.txt."):
+			case !strings.Contains(requestText(req), "[Reactive compact]\n\nBy read_file: f1.txt."):
 				t.Errorf("%d files: no summary in\n%.500s", files, requestText(req))
 			}
 			return pleattest.Say("done").Reply, nil
 		})
-		summarizer := &pleattest.Script{Steps: []pleattest.Step{pleattest.Say("<summary>All read: f1.txt.</summary>")}}
+		summarizer := &pleattest.Script{Steps: []pleattest.Step{pleattest.Say("<summary>By read_file: f1.txt.</summary>")}}
 		b := newBench(t, agent.Options{Generator: gen, Session: pleat.Options{
 			Policy: named(t, "four-layer"), Budget: fold.Budget{Window: 200_000},
 			Digest: digest.Options{Generator: summarizer},

@@ -56,7 +56,7 @@ func TestPolicyWindowInSmallModel(t *testing.T) {
 // make the view smaller all the same. The task list comes back too.
 func TestFourLayerCompactKeepsSummary(t *testing.T) {
 	for _, files := range []int{8, 20, 60} {
-		m := pleattest.Always("<analysis>gone</analysis><summary>The model's own words on file0.go.</summary>")
+		m := pleattest.Always("<analysis>gone</analysis><summary>The model's own words: file0.go, file1.go, file2.go.</summary>")
 		s := open(t, store.NewMemory(), &pleat.Options{
 			Policy: named(t, "four-layer"), Model: model.Model{ID: "m", Window: 200_000},
 			Digest: digest.Options{Generator: m},
@@ -71,7 +71,7 @@ func TestFourLayerCompactKeepsSummary(t *testing.T) {
 		compact(t, s)
 		msgs := view(t, s)
 		got := msgs[0].Text()
-		if !strings.HasPrefix(got, "[Compacted]\n\nThe model's own words on file0.go.") || len(msgs) != 1 {
+		if !strings.HasPrefix(got, "[Compacted]\n\nThe model's own words: file0.go, file1.go, file2.go.") || len(msgs) != 1 {
 			t.Errorf("%d files: the view is\n%s", files, strings.Join(outline(msgs), "\n"))
 		}
 		for _, want := range []string{"write the report", "### src/file" + fmt.Sprint(files-1) + ".go"} {
@@ -88,7 +88,7 @@ func TestCompactKeepsItsRound(t *testing.T) {
 		s := open(
 			t,
 			store.NewMemory(),
-			&pleat.Options{Policy: p, Digest: digest.Options{Generator: pleattest.Always("All read: file0.go.")}},
+			&pleat.Options{Policy: p, Digest: digest.Options{Generator: pleattest.Always("All read: file0.go, file1.go.")}},
 		)
 		add(t, s, transcript.User("Go."))
 		work(t, s, 0, 9, 8_000)
@@ -96,7 +96,7 @@ func TestCompactKeepsItsRound(t *testing.T) {
 		compact(t, s)
 		add(t, s, transcript.Results(transcript.Result("a", "42"), transcript.Result("b", "[compacted]")))
 		got := allText(view(t, s))
-		for _, want := range []string{"All read: file0.go.", "42", "[compacted]"} {
+		for _, want := range []string{"All read: file0.go, file1.go.", "42", "[compacted]"} {
 			if !strings.Contains(got, want) {
 				t.Errorf("%s: the view lacks %q:\n%s", p.Name, want, got)
 			}
@@ -108,7 +108,7 @@ func TestCompactKeepsItsRound(t *testing.T) {
 // the world. The next summarizer does not read it, because it will stand there anew.
 func TestBesideSummary(t *testing.T) {
 	for _, name := range []string{"book", "threshold", "three-layer", "four-lever", "four-layer"} {
-		m := pleattest.Always("<summary>SUM of file0.go, file1.go, file2.go: talked about notifying the user.</summary>")
+		m := pleattest.Always("<summary>SUM of file0.go, file1.go, file2.go: notification discussed.</summary>")
 		s := open(t, store.NewMemory(), &pleat.Options{Policy: named(t, name), Digest: digest.Options{Generator: m}})
 		add(t, s, transcript.User("Go."),
 			transcript.Assistant(
@@ -145,7 +145,7 @@ func TestSummaryTooLong(t *testing.T) {
 		if asked = append(asked, n); n > 6_500 {
 			return model.Reply{}, &model.APIError{Kind: model.ErrorTooLong, Message: "prompt is too long"}
 		}
-		return pleattest.Say("<summary>The newest part: file11.go.</summary>").Reply, nil
+		return pleattest.Say("<summary>The newest part: file10.go, file11.go.</summary>").Reply, nil
 	})
 	p := named(t, "four-layer")
 	p.EveryTurn = nil
@@ -158,13 +158,13 @@ func TestSummaryTooLong(t *testing.T) {
 	work(t, s, 0, 12, 8_000)
 	compact(t, s)
 	got := view(t, s)[0].Text()
-	if len(asked) < 2 || !strings.HasPrefix(got, "[Compacted]\n\nThe newest part: file11.go.") ||
+	if len(asked) < 2 || !strings.HasPrefix(got, "[Compacted]\n\nThe newest part: file10.go, file11.go.") ||
 		!strings.Contains(got, "message 1: Go. Never touch legacy/.") || !strings.Contains(warnings, "groups of turns") {
 		t.Errorf("asked with %d tokens; warnings %q; the view begins\n%.300s", asked, warnings, got)
 	}
 	work(t, s, 12, 12, 8_000)
 	compact(t, s)
-	if !strings.Contains(read, "left out") || !strings.Contains(read, "The newest part: file11.go.") ||
+	if !strings.Contains(read, "left out") || !strings.Contains(read, "The newest part: file10.go, file11.go.") ||
 		!strings.Contains(read, "Never touch legacy/.") {
 		t.Errorf("the second time it reads %d characters:\n%.300s", len(read), read)
 	}
@@ -174,7 +174,7 @@ func TestSummaryTooLong(t *testing.T) {
 // and ask for it as they say. The user's own rules for digests reach every summarizer, and each prompt has what its
 // text demands.
 func TestSummaryPrompts(t *testing.T) {
-	const words = "The model's own words on file0.go."
+	const words = "The model's own words: file0.go, file1.go, file2.go."
 	for name, tt := range map[string]struct {
 		shows string
 		most  int // tokens that are asked for; 0: any number
@@ -229,7 +229,7 @@ func TestZeroTemperature(t *testing.T) {
 		if sent = append(sent, req.Temperature); req.Temperature != nil {
 			return model.Reply{}, &model.APIError{Kind: model.ErrorInvalid, Message: "temperature is not supported"}
 		}
-		return pleattest.Say("A summary of file0.go.").Reply, nil
+		return pleattest.Say("A summary of file0.go and file1.go.").Reply, nil
 	})
 	unknown, _ := model.DefaultModels().Lookup("nobody-knows-it")
 	s := open(
@@ -240,7 +240,7 @@ func TestZeroTemperature(t *testing.T) {
 	pleattest.Digestible(t, s, 24)
 	compact(t, s)
 	if len(sent) != 2 || sent[0] == nil || *sent[0] != 0 || sent[1] != nil ||
-		!strings.Contains(allText(view(t, s)), "A summary of file0.go.") {
+		!strings.Contains(allText(view(t, s)), "A summary of file0.go and file1.go.") {
 		t.Errorf("temperatures %v", sent)
 	}
 }
@@ -252,7 +252,7 @@ func TestBookStillRed(t *testing.T) {
 	var warnings []string
 	s := open(t, store.NewMemory(), &pleat.Options{
 		Policy: policy.Book(), Budget: fold.Budget{Window: 8_000}, Logger: slog.New(slog.NewTextHandler(&log, nil)),
-		Digest: digest.Options{Generator: pleattest.Always("A summary of file0.go.")},
+		Digest: digest.Options{Generator: pleattest.Always("A summary of file0.go and file1.go.")},
 		Observe: func(_ context.Context, _ store.SessionKey, e pleat.Event) {
 			if e.Kind == pleat.EventEpoch {
 				warnings = append(warnings, e.Plan.Warning)
@@ -267,7 +267,7 @@ func TestBookStillRed(t *testing.T) {
 		!strings.Contains(log.String(), warnings[0]) {
 		t.Errorf("warnings %q, log %s", warnings, log.String())
 	}
-	if !strings.Contains(got, "A summary of file0.go.") || !strings.Contains(got, "the service listens on 8081") {
+	if !strings.Contains(got, "A summary of file0.go and file1.go.") || !strings.Contains(got, "the service listens on 8081") {
 		t.Errorf("the view is\n%.600s", got)
 	}
 }
@@ -307,7 +307,7 @@ func TestWarningHasTheMetersNumbers(t *testing.T) {
 // it, and one that the model's own limit cut is told about. Requests for summaries that the
 // policy repeats are not repeated by the client as well.
 func TestBookSummaryIsNotCapped(t *testing.T) {
-	words := strings.Repeat("words of a summary that stands for file0.go, file1.go and others. ", 100)
+	words := strings.Repeat("file0.go, file1.go, file2.go, file3.go, file4.go, file5.go, file6.go and file7.go were read. ", 100)
 	reply := pleattest.Say(words).Reply
 	m := &pleattest.Script{Then: func(int, *model.Request) (model.Reply, error) { return reply, nil }}
 	var warnings []string
@@ -335,7 +335,7 @@ func TestBookSummaryIsNotCapped(t *testing.T) {
 		}
 	}
 	for _, p := range policy.All() {
-		m := pleattest.Always("<summary>A summary of file0.go.</summary>")
+		m := pleattest.Always("<summary>A summary of file0.go and file1.go.</summary>")
 		s := open(t, store.NewMemory(), &pleat.Options{Policy: p, Digest: digest.Options{Generator: m}})
 		pleattest.Digestible(t, s, 24)
 		compact(t, s)
@@ -351,7 +351,7 @@ func TestBookSummaryIsNotCapped(t *testing.T) {
 func TestRefusedWithoutNumbers(t *testing.T) {
 	for _, name := range []string{"book", "threshold", "three-layer", "four-lever", "four-layer"} {
 		for rounds := range 14 {
-			m := pleattest.Always("A summary of file0.go.")
+			m := pleattest.Always("A summary of file0.go and file1.go.")
 			s := open(t, store.NewMemory(), &pleat.Options{
 				Policy: named(t, name), Model: model.Model{ID: "m", Window: 200_000},
 				Digest: digest.Options{Generator: m},
@@ -365,7 +365,7 @@ func TestRefusedWithoutNumbers(t *testing.T) {
 			}
 			got, err := s.Resolve(t.Context(), v)
 			must(t, err)
-			if n := len(m.Requests()); n > 1 || (n == 1) != strings.Contains(allText(got), "A summary of file0.go.") {
+			if n := len(m.Requests()); n > 1 || (n == 1) != strings.Contains(allText(got), "A summary of file0.go and file1.go.") {
 				t.Errorf("%s, %d rounds: %d summaries were asked for, the view is\n%s", name, rounds, n,
 					strings.Join(outline(got), "\n"))
 			}
@@ -377,7 +377,7 @@ func TestRefusedWithoutNumbers(t *testing.T) {
 // the place of the next one. The first message, that summary, what was typed since and the newest turns stay, and the
 // notes stand there once.
 func TestNotesInPlaceOfSummary(t *testing.T) {
-	m := pleattest.Always("<summary>A summary of file0.go.</summary>")
+	m := pleattest.Always("<summary>A summary of file0.go and file1.go.</summary>")
 	s := open(t, store.NewMemory(),
 		&pleat.Options{Policy: named(t, "four-layer"), Digest: digest.Options{Generator: m}})
 	add(t, s, transcript.User("Never touch legacy/."))
@@ -416,7 +416,7 @@ func TestNotesInPlaceOfSummary(t *testing.T) {
 		}
 		want := []string{fmt.Sprintf("Next, file %d.", 10*i+7), "Never touch legacy/.", fmt.Sprintf("Now task %d.", i)}
 		if i > 0 {
-			want[1] = "A summary of file0.go."
+			want[1] = "A summary of file0.go and file1.go."
 		}
 		for _, w := range want {
 			if tt.by == "notes" && !strings.Contains(all, w) {
@@ -539,16 +539,26 @@ func TestRefusalIsNoSummary(t *testing.T) {
 		"I'd be happy to help! What would you like me to summarize?", "As an AI language model, I won't do this.",
 		"I cannot fulfill this request: my guidelines prohibit me from generating this content. Is there anything else?",
 	}
+	refusals = append(refusals,
+		"I cannot summarize this conversation because it involves files such as file0.go.",
+		"I can't help with summarizing the read_file results.",
+		"As an AI model I can't continue with file0.go, file1.go or file2.go.",
+		"Sorry, I am not able to work on src/file3.go or to discuss what it does.",
+		"Je ne peux pas vous aider avec file0.go.",
+		"Je suis désolé, mais je ne peux pas résumer src/file3.go ni src/file4.go pour vous.",
+		"Das kann ich leider nicht zusammenfassen, weil es um file0.go geht.",
+		"No puedo resumir esta conversación porque trata de file3.go.",
+		"申し訳ありませんが、file3.go の内容を要約することはできません。")
 	honest := []string{
-		"Port 8443.", "src/file3.go", "sessionCache leaks.", "Timeout 2750 ms.", "300 entries, LRU.", "8443, 2750.",
-		"read_file, 12 times.", "Read file0.go to file11.go.",
-		"The user wants the gateway on port 8443.", "Still open: why sessionCache evicts.",
-		"- file1.go: read\n- file2.go: read", "<summary>src/file9.go was the last.</summary>",
-		"Keep 2750 ms. Do not touch legacy/.",
-		"The gateway must listen on 8443; legacy/ is off limits.", "Handlers wait for their queue (src/file1.go).",
-		"LRU instead of a ring buffer: the order in sessionCache matters.", "read_file of src/file0.go and 11 others.",
-		"Sorry, short: sessions drop in src/file3.go.", "I can't say more than that file3.go drops sessions.",
-		"Der Dienst soll auf Port 8443 lauschen.", "セッションは src/file3.go で失われる。",
+		"Port 8443, timeout 2750.", "sessionCache drops sessions.", "300 entries, LRU: sessionCache evicts.", "8443, 2750.",
+		"read_file: file0.go, file1.go.", "Read file0.go to file3.go.", "The gateway gets port 8443.",
+		"Still open: why sessionCache evicts.", "- file1.go: read\n- file2.go: read",
+		"<summary>src/file4.go and src/file5.go were the last.</summary>", "Keep 2750 ms. Do not touch legacy/.",
+		"The gateway must listen on 8443; legacy/ is off limits.", "src/file3.go drops sessions: sessionCache.",
+		"An LRU, not a ring buffer: the order in sessionCache matters.", "src/file0.go, src/file1.go and ten others.",
+		"Sessions drop in sessionCache and src/file3.go.", "Fichiers lus: file0.go, file1.go, file2.go.",
+		"I can't say why; sessionCache evicts after 300 entries and file3.go drops sessions.",
+		"Gateway: Port 8443, Timeout 2750 ms.", "src/file3.go: sessionCache, 300 件。",
 	}
 	open := func(name, answer string) (*pleat.Session, *pleattest.Script, *string) {
 		m, warnings := pleattest.Always(answer), new(string)
@@ -597,7 +607,7 @@ func TestSummarizerInTrouble(t *testing.T) {
 	slow := func(ctx context.Context) (model.Reply, error) {
 		select {
 		case <-time.After(90 * time.Second):
-			return pleattest.Say("<summary>A slow summary of file0.go.</summary>").Reply, nil
+			return pleattest.Say("<summary>A slow summary of file0.go and file1.go.</summary>").Reply, nil
 		case <-ctx.Done():
 			return model.Reply{}, ctx.Err()
 		}
@@ -631,7 +641,7 @@ func TestSummarizerInTrouble(t *testing.T) {
 				if asked != tt.asked || (tt.want == "") != (warnings == "") || !strings.Contains(warnings, tt.want) {
 					t.Errorf("%d requests, want %d; warnings %q", asked, tt.asked, warnings)
 				}
-				if got := allText(view(t, s)); strings.Contains(got, "A slow summary of file0.go.") != (tt.want == "") {
+				if got := allText(view(t, s)); strings.Contains(got, "A slow summary of file0.go and file1.go.") != (tt.want == "") {
 					t.Errorf("the view is\n%.600s", got)
 				}
 			})

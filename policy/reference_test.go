@@ -323,7 +323,7 @@ func TestSummarizerReadsWhatTheTextGives(t *testing.T) {
 
 func (p *refPolicy) compare(t *testing.T, seed uint64) {
 	rnd := rand.New(rand.NewPCG(seed, 30))
-	m := pleattest.Always("What was said of 1.go, in short.")
+	m := pleattest.Always("Of 1.go and 2.go in short.")
 	row := model.Model{ID: "m", Window: 1_000_000}
 	kept := []string{}
 	s := open(t, store.NewMemory(), &pleat.Options{
@@ -356,7 +356,7 @@ func (p *refPolicy) compare(t *testing.T, seed uint64) {
 			continue
 		}
 		compact(t, s)
-		want := p.compact(r, "What was said of 1.go, in short.")
+		want := p.compact(r, "Of 1.go and 2.go in short.")
 		got := m.Requests()[len(m.Requests())-1].Messages[0].Text()
 		if i := strings.Index(got, `[{"role": `); i >= 0 {
 			got = strings.TrimSuffix(got[i:],

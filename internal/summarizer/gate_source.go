@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"math/bits"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/transcript"
@@ -159,11 +161,49 @@ func (n *sourceText) path(t string) bool {
 	return !rooted.MatchString(t)
 }
 
-// lacks says what a text lacks that says nothing of the turns, as a refusal does and a text about something
-// else; empty: it does. Short but true digests have few names: a summary that is used as it came must have one of
-// the turns', a digest, which is asked for again, two; of turns without names, two words.
+// lacksThings says what a summary lacks that is used as it came and tells nothing of the turns; empty: it does. A
+// refusal may name a file or two in a sentence about something else. So two in five of its words, of a long text
+// six words or a third of their names, must be things of the turns: names, or words that only a part of the turns has.
+func (n *sourceText) lacksThings(txt string) string {
+	const parts, local, enough = 8, 2, 6
+	turns := n.text.String()[:n.turns]
+	in := make(map[string]uint8) // the parts of the turns that have a word
+	for i := range parts {
+		for w := range longWords(turns[i*len(turns)/parts : (i+1)*len(turns)/parts]) {
+			in[w] |= 1 << i
+		}
+	}
+	all, told, size := distinct(text.Anchors(turns)), make(map[string]bool), 0
+	if len(all) < fewNames {
+		return n.lacks(txt, 2)
+	}
+	for _, word := range strings.Fields(txt) {
+		size += 1 + utf8.RuneCountInString(word)/20 // some scripts put no space between words
+		names := distinct(text.Anchors(word))
+		for name := range names {
+			told[name] = all[name]
+		}
+		for w := range longWords(word) {
+			if p := bits.OnesCount8(in[w]); len(names) == 0 && p > 0 && p <= local {
+				told[w] = true
+			}
+		}
+	}
+	maps.DeleteFunc(told, func(_ string, known bool) bool { return !known })
+	if need := min(max(size*2/5, 2), max(len(all)/3, 2), enough); len(told) < need {
+		return fmt.Sprintf("it tells next to nothing of the turns: %d of their names and words, not %d", len(told), need)
+	}
+	return ""
+}
+
+// fewNames is how many names turns have at least in which a text can be told by them.
+const fewNames = 5
+
+// lacks says what a digest lacks that says nothing of the turns, as a refusal does and a text about something
+// else; empty: it does. Short but true digests have few names: it must have so many of the turns', or of turns
+// without names, two words.
 func (n *sourceText) lacks(txt string, least int) string {
-	const few = 5
+	const few = fewNames
 	parts, kind := text.Anchors, "names"
 	all := distinct(parts(n.text.String()[:n.turns]))
 	if len(all) < few {

@@ -266,8 +266,10 @@ func (j *writer) answer(ctx context.Context, req *model.Request) (string, []dige
 		return "", nil, err
 	}
 	text, found := answerText(reply, j.Ask.Trust)
-	if lacks := j.gate.source.lacks(text, 1); j.Ask.Trust && text != "" && lacks != "" {
-		text, found = "", []digest.Finding{{Kind: digest.FoundEmpty, What: lacks}}
+	if j.Ask.Trust && text != "" {
+		if lacks := j.gate.source.lacksThings(text); lacks != "" {
+			text, found = "", []digest.Finding{{Kind: digest.FoundEmpty, What: lacks}}
+		}
 	}
 	if text == "" {
 		return "", found, errWrong
