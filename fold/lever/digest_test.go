@@ -77,12 +77,12 @@ func TestSummarize(t *testing.T) {
 		Policy: fold.Policy{Name: "test", AtRed: fold.Steps{lever.Summarize{Keep: 4, Stub: "<{summary}>"}}},
 		Budget: fold.Budget{Window: 6_000},
 		Digest: digest.Options{
-			Generator: &pleattest.Script{Steps: []pleattest.Step{pleattest.Say("file0.go was read.")}},
+			Generator: &pleattest.Script{Steps: []pleattest.Step{pleattest.Say("file0.go and file1.go were read.")}},
 		},
 	})
 	say(t, s, transcript.User("Read all files."))
 	reads(t, s, 0, 9)
-	if all := strings.Join(view(t, s), "\n"); !strings.Contains(all, "<file0.go was read.>") {
+	if all := strings.Join(view(t, s), "\n"); !strings.Contains(all, "<file0.go and file1.go were read.>") {
 		t.Errorf("no summary:\n%.1000s", all)
 	}
 }
