@@ -403,6 +403,19 @@ func TestUnseenResultsStay(t *testing.T) {
 	}
 }
 
+// What the model cannot ask for is folded only where it must be.
+func TestPaysWithRecall(t *testing.T) {
+	for _, none := range []bool{false, true} {
+		s := open(t, store.NewMemory(), &pleat.Options{Policy: policy.Pays(named(t, "default")), NoRecall: none})
+		mustAppend(t, s, transcript.User("Go."))
+		work(t, s, 0, 60, 4_000)
+		view(t, s)
+		if n := len(s.Report().Epochs); n != 0 == none {
+			t.Errorf("without recall %t: %d epochs", none, n)
+		}
+	}
+}
+
 // A policy with steps before every request folds when that saves money, too.
 func TestPaysBesideEveryTurn(t *testing.T) {
 	p := policy.Pays(named(t, "default"))

@@ -59,7 +59,7 @@ func (s *Session) sync(ctx context.Context, history []Message) (did Synced, err 
 		did.Appended, s.warned.forked = true, false
 		return did, nil
 	}
-	did.New = m.Own <= s.st.Facts().Prompt()
+	did.New = m.Own <= s.st.Facts().Prompt() && !m.Edited
 	did.Forked = !did.New
 	told := s.warned.forked
 	s.becomeLocked(next)

@@ -37,7 +37,7 @@ func (m Meeting) Reason(h *History) string {
 	switch {
 	case !m.Diverges:
 		return ""
-	case m.Theirs <= h.Heads:
+	case m.Theirs <= h.Heads && !m.Edited:
 		return "the history has nothing of the session"
 	case m.Theirs == len(h.msgs):
 		return fmt.Sprintf("the history ends before message %d of the session", m.Own)

@@ -14,6 +14,7 @@ import (
 type Meeting struct {
 	Theirs, Own int                  // how many messages of the history stand for how many of the conversation
 	Diverges    bool                 // after these, both go different ways
+	Edited      bool                 // these are none, but what follows the first turn is the same
 	Rest        []transcript.Message // of the history, that the conversation does not have; none if they diverge
 	Back        Stretch              // what was said after the last answer, and the history lacks: it is taken back
 	Again       *transcript.Message  // the message before that, as the history has it: without text at its end
@@ -142,7 +143,8 @@ func (c *comparison) apart(own []turn) Meeting {
 	if k < len(theirs) {
 		i, j = c.within(own[k], theirs[k])
 	}
-	return Meeting{Theirs: j, Own: i, Diverges: true}
+	edited := k == 0 && j <= c.h.Heads && len(theirs) > 0 && c.alike(own[1:], theirs[1:], false) > 1
+	return Meeting{Theirs: j, Own: i, Diverges: true, Edited: edited}
 }
 
 // within returns up to where the messages of two turns are the same.

@@ -84,6 +84,7 @@ func TestMeet(t *testing.T) {
 		{name: "one message less", was: "u1 a2 u3 a4", now: "u1 a2", want: "2/2"},
 		{name: "edited", was: "u1 a2 u3 a4", now: "u1 a2 u3 ax", want: "3/3"},
 		{name: "left out in the middle", was: "u1 a2 u3 a4 u5 a6 u7 a8", now: "u1 a2 u3 a8", want: "3/3"},
+		{name: "first words edited", was: "u1 a2 u3 a4", now: "ux a2 u3 a4 u5", want: "0/0 edited"},
 		{name: "another conversation", was: "u1 a2", now: "ux ay", want: "0/0"},
 
 		{name: "results", was: "u1 c1,2 r1=a r2=b", now: "u1 c1,2 r2=b,1=a a3", want: "+1"},
@@ -164,6 +165,9 @@ func TestMeet(t *testing.T) {
 			}
 			if m.Epoch != nil {
 				got += " epoch"
+			}
+			if m.Edited {
+				got += " edited"
 			}
 			if m.Again != nil {
 				got = "cut " + got
