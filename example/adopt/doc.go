@@ -1,6 +1,7 @@
 // Package adopt has whole programs that put pleat into other people's code: over Anthropic's and OpenAI's SDKs, an
 // eino agent, a langchaingo program, a server, and a store in a bbolt file. It is a module of its own so that nobody
-// who uses pleat carries them. docs/library.md explains them. The SDKs over pleat's HTTP transport are in proxy/sdktest.
+// who uses pleat carries them. docs/library.md explains them. The SDKs over pleat's HTTP transport are in
+// proxy/sdktest.
 //
 // The sonic that eino v0.7.36 requires does not compile with Go 1.26; this module requires v1.15.5:
 //

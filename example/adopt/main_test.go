@@ -213,7 +213,8 @@ func newProvider() *httptest.Server {
 		if name == "" {
 			send("content_block_start", `,"index":1,"content_block":{"type":"text","text":%q}`, text)
 		} else {
-			const call, input = `{"type":"tool_use","id":%q,"name":%q,"input":{}}`, `{"type":"input_json_delta","partial_json":%q}`
+			const call = `{"type":"tool_use","id":%q,"name":%q,"input":{}}`
+			const input = `{"type":"input_json_delta","partial_json":%q}`
 			send("content_block_start", `,"index":1,"content_block":`+call, id, name)
 			send("content_block_delta", `,"index":1,"delta":`+input, text)
 		}
