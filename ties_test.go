@@ -72,12 +72,20 @@ func TestTies(t *testing.T) {
 			`{"role":"assistant","content":[{"type":"code_execution_tool_result","tool_use_id":"srv_N",` +
 				`"content":{}},{"type":"text","text":"TEXT"}]}`,
 		}, both(`"id":"srv_N"`, `"tool_use_id":"srv_N"`)},
+		{"functions", []string{
+			`{"role":"assistant","content":"I look. TEXT","function_call":{"name":"lookN","arguments":"{}"}}`,
+			`{"role":"function","name":"lookN","content":"TEXT"}`,
+			`{"role":"assistant","content":"That was it. TEXT"}`,
+		}, both(`"name":"lookN","arguments"`, `"function_call_lookN"`)},
 	} {
 		for _, p := range append(policy.All(), policy.Pays(policy.Default())) {
 			t.Run(tt.name+"/"+p.Name, func(t *testing.T) {
 				w := openai.Responses(model.Model{ID: "gpt-5.5"})
-				if tt.name == "programmatic" {
+				switch tt.name {
+				case "programmatic":
 					w = anthropic.Messages(model.Model{ID: "claude-opus-4-8"})
+				case "functions":
+					w = openai.Chat(model.Model{ID: "gpt-4o"})
 				}
 				s := open(t, store.NewMemory(), &pleat.Options{
 					Wire: w, Policy: p, Budget: fold.Budget{Window: 5_000}, Tokens: counter,

@@ -27,7 +27,7 @@ func (c *client) turn() {
 		return
 	case last.answers():
 		c.say()
-	case c.wire.system != nil && c.setup.system && last.role != "system" &&
+	case c.wire.system != nil && c.setup.system && last.role != "system" && len(c.waits(c.history)) == 0 &&
 		!(c.wire == messagesWire && len(c.history) == 1) && w.chance(0.08):
 		if c.wire.state != nil && w.chance(0.5) {
 			c.n++

@@ -78,6 +78,9 @@ func (b builder) chatMessage(m object) {
 	switch role {
 	case transcript.RoleTool:
 		b.Add(b.result(b.Text(m.Get("tool_call_id")), content, m.Value), wire.Place{Content: contentSpan(content)})
+	case "function":
+		role = transcript.RoleTool
+		b.Add(b.result(olderID+b.Text(m.Get("name")), content, m.Value), wire.Place{Content: contentSpan(content)})
 	case transcript.RoleAssistant:
 		b.assistant(m)
 	default:
@@ -107,10 +110,17 @@ func (b *builder) assistant(m object) {
 	for _, c := range b.List(m.Get("tool_calls")) {
 		b.toolCall(c)
 	}
-	if call := m.Get("function_call"); call.Given() { // the form before tools
-		b.Add(transcript.Opaque{Type: "function_call", Raw: b.Raw(call)}, wire.Place{})
+	if call := b.Object(m.Get("function_call")); call.Given() {
+		id, input := olderID+b.Text(call.Get("name")), call.Get("arguments")
+		b.Add(transcript.ToolCall{
+			ID: id, Name: b.Text(call.Get("name")), Input: b.Content(input), Signed: true, Raw: b.Raw(call.Value),
+		}, wire.Place{})
 	}
 }
+
+// olderID begins the ids of calls of the form before tools, which have none: the function's name follows. The
+// message of role function behind such a call is its result.
+const olderID = "function_call_"
 
 // chatThinking are the members that servers put thinking into, the text first.
 var chatThinking = []string{"reasoning_content", "reasoning", "reasoning_details", "thinking_blocks"}

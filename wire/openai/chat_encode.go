@@ -145,7 +145,12 @@ func (e *chatEncoder) result(r transcript.ToolResult) {
 		texts = []transcript.Block{transcript.Say(text)}
 	}
 	var w writer
-	w.raw("{").key("role").str("tool").key("tool_call_id").str(r.CallID).key("content").content(texts, chatParts)
+	if name, older := strings.CutPrefix(r.CallID, olderID); older {
+		w.raw("{").key("role").str("function").key("name").str(name)
+	} else {
+		w.raw("{").key("role").str("tool").key("tool_call_id").str(r.CallID)
+	}
+	w.key("content").content(texts, chatParts)
 	e.out = append(e.out, w.end("}").b)
 }
 
@@ -163,7 +168,10 @@ func (e *chatEncoder) assistant(s sorted) {
 	if text := plainThinking(s.thinking); text != "" {
 		w.key("reasoning_content").str(text)
 	}
-	if len(s.calls) > 0 {
+	if len(s.calls) == 1 && strings.HasPrefix(s.calls[0].ID, olderID) {
+		w.key("function_call").raw("{").key("name").str(s.calls[0].Name)
+		w.key("arguments").text(arguments(s.calls[0])).end("}")
+	} else if len(s.calls) > 0 {
 		w.key("tool_calls").raw("[")
 		for _, c := range s.calls {
 			w.chatCall(c)

@@ -31,8 +31,9 @@
 //
 // Each element of messages is a message. An assistant message holds, in this order,
 // thinking (reasoning_content or reasoning, which some servers send and want back), its
-// content, its refusal and its tool calls. A tool message is one tool result. A call of the
-// form before tools, function_call, is opaque.
+// content, its refusal and its tool calls. A tool message is one tool result. So is a message
+// of role function, which answers a call of the form before tools, function_call: these are
+// called by their names, and their arguments stay as they are.
 //
 // An assistant message with calls must be followed by a tool message for each of them and
 // nothing else.
