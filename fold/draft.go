@@ -40,6 +40,7 @@ type Draft struct {
 	whole  []bool // the same for the transcript without folds
 	total  int    // tokens of the view, head included
 	added  []*Fold
+	steps  []pulled                  // the levers that have changed the view
 	made   made                      // those added
 	spans  map[transcript.Place]Fold // what Span has measured
 	pages  pageState
@@ -83,8 +84,12 @@ func newDraft(src Source, in Set, p *Policy, o PlanOptions) *Draft {
 
 func (d *Draft) pull(ctx context.Context, steps Steps) error {
 	for _, l := range steps {
+		was := d.total
 		if err := d.ask(l, func() error { return l.Pull(ctx, d) }); err != nil {
 			return err
+		}
+		if d.total != was {
+			d.steps = append(d.steps, pulled{l.Name(), was, d.total, d.Limits.State(d.total)})
 		}
 	}
 	return nil

@@ -60,9 +60,21 @@ type Plan struct {
 	// each rule its first message, counted from 1.
 	Refused []string `json:"refused,omitempty"`
 
+	// Steps are the levers that changed the view, in the order in which they were pulled: what a later one replaced is
+	// in none of the folds.
+	Steps []pulled `json:"steps,omitempty"`
+
 	In    Set   `json:"-"` // the folds in force once the plan is carried out
 	Need  *Need `json:"-"` // a digest that the plan would be better with; nil: none
 	other bool  // it changes the view also without new folds: less thinking, or fewer folds
+}
+
+// pulled is what a lever did to the view.
+type pulled struct {
+	Lever  string `json:"lever"`
+	Before int    `json:"tokens_before"` // of the view when it was pulled
+	After  int    `json:"tokens_after"`  // and then
+	State  State  `json:"state"`         // how full that is
 }
 
 // IsEmpty reports whether the plan would change nothing.
@@ -96,6 +108,11 @@ func (p *Plan) String() string {
 			strings.Join(p.Kept, ", "))
 	}
 	p.writeRefused(&b)
+	if len(p.Steps) > 1 {
+		for _, s := range p.Steps {
+			fmt.Fprintf(&b, "%s: %s → %s tokens, %s\n", s.Lever, text.Thousands(s.Before), text.Thousands(s.After), s.State)
+		}
+	}
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "LEVER\tMESSAGES\tBEFORE\tAFTER\tHANDLE\tWHY")
 	for _, f := range p.Folds {
@@ -221,7 +238,7 @@ func (d *Draft) plan(was *Set) *Plan {
 		d.unbind(p)
 	}
 	first := d.len()
-	p.Folds = d.live()
+	p.Folds, p.Steps = d.live(), d.steps
 	p.Refused = d.refusals(p.Folds)
 	before := *d
 	before.lay.In = *was

@@ -2,8 +2,10 @@ package policy_test
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -70,7 +72,15 @@ func TestPolicyNames(t *testing.T) {
 // The book masks all but three results when red, and only summarizes when that is not
 // enough.
 func TestPolicyBook(t *testing.T) {
-	s := open(t, store.NewMemory(), &pleat.Options{Policy: named(t, "book"), Budget: fold.Budget{Window: 8_000}})
+	plan := new(fold.Plan)
+	s := open(t, store.NewMemory(), &pleat.Options{
+		Policy: named(t, "book"), Budget: fold.Budget{Window: 8_000},
+		Observe: func(_ context.Context, _ store.SessionKey, e pleat.Event) {
+			if e.Kind == pleat.EventEpoch && slices.ContainsFunc(e.Plan.Folds, func(f *fold.Fold) bool { return f.Digest }) {
+				plan = e.Plan
+			}
+		},
+	})
 	add(t, s, transcript.User("Read the files."))
 	work(t, s, 0, 6, 4_000)
 	got := outline(view(t, s))
@@ -87,6 +97,10 @@ func TestPolicyBook(t *testing.T) {
 		work(t, s, i, 1, 500)
 	}
 	got = outline(view(t, s))
+	if steps := fmt.Sprint(plan.Steps); !strings.Contains(steps, "mask") || !strings.Contains(steps, " red} {summarize") ||
+		!strings.HasSuffix(steps, " green}]") {
+		t.Errorf("the steps are %s", steps)
+	}
 	if n := countWith(got, "user: [session summary — "); n != 1 {
 		t.Errorf("no summary:\n%s", strings.Join(got, "\n"))
 	}

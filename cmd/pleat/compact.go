@@ -164,20 +164,26 @@ type planJSON struct {
 	Levers  []library.LeverShare `json:"levers"`
 	Folds   []sessionfile.Fold   `json:"folds"`
 	Cache   fold.CacheCost       `json:"cache"`
+	Steps   any                  `json:"steps,omitempty"` // of the newest plan; see fold.Plan
 	Warning string               `json:"warning,omitempty"`
 
+	plan  *fold.Plan // of the newest epoch; nil: none
 	folds []*fold.Fold
 	whats map[transcript.BlockRef]string
 	all   bool // for people: list all folds
 }
 
 func planOf(r *sessionfile.Folded, all bool) *planJSON {
-	return &planJSON{
+	j := &planJSON{
 		Format: "pleat/plan/1", Source: r.File.Source(), Policy: r.Policy, Tokens: r.Tokens(),
 		Levers: library.ByLever(r.Report.Folds), Folds: sessionfile.Folds(r.Report.Folds),
 		Cache: r.Report.Cache, Warning: r.Warning,
-		folds: r.Report.Folds, whats: library.Whats(r.Session), all: all,
+		folds: r.Report.Folds, whats: library.Whats(r.Session), all: all, plan: r.Plan,
 	}
+	if r.Plan != nil && len(r.Plan.Steps) > 0 {
+		j.Steps = r.Plan.Steps
+	}
+	return j
 }
 
 // notStored says what can be done with the handles of folds that were not stored.
@@ -201,6 +207,11 @@ func (j *planJSON) Print(p *term.Page) {
 	if c := j.Cache; c.Removed > 0 {
 		p.Hang("", fmt.Sprintf("One cache write of %s tokens; later requests are %s shorter.",
 			term.Thousands(c.Rewritten), term.Thousands(c.Removed)))
+	}
+	if j.plan != nil && len(j.plan.Steps) > 1 {
+		for _, s := range j.plan.Steps {
+			p.Line("%s: %s → %s tokens, %s", s.Lever, term.Thousands(s.Before), term.Thousands(s.After), s.State)
+		}
 	}
 	p.Hang("", notStored)
 	p.Head("By lever", "")

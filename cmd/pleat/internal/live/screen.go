@@ -136,6 +136,12 @@ func (r *runScreen) epoch(e agent.Event, indent term.Styled) {
 			r.line(indent + r.s.Dim("    keep      "+file+": it was read again after each of the last epochs"))
 		}
 	}
+	if len(p.Steps) > 1 {
+		for _, s := range p.Steps {
+			r.line(indent + r.s.Dim(fmt.Sprintf("    %-9s %s → %s tokens, %s", s.Lever, term.Thousands(s.Before),
+				term.Thousands(s.After), s.State)))
+		}
+	}
 	why := cmp.Or(library.Triggers[p.Trigger], string(p.Trigger))
 	if p.Trigger == fold.TriggerRed {
 		why = "red begins at " + term.Thousands(e.Snapshot.Limits.Red)

@@ -55,10 +55,11 @@ type Folded struct {
 	Policy  string
 	budget  int
 	tenant  string
-	made    bool // the session was not in the store before
-	undone  bool // what an earlier run had folded
-	before  int  // entries of earlier runs in the list of epochs
-	entered int  // epochs of this run
+	made    bool       // the session was not in the store before
+	undone  bool       // what an earlier run had folded
+	before  int        // entries of earlier runs in the list of epochs
+	entered int        // epochs of this run
+	Plan    *fold.Plan // of the newest of them; nil: none
 	pins    []string
 	view    transcript.View
 	Warning string // what went not as it should; empty: nothing
@@ -220,6 +221,7 @@ func (r *Folded) observe(e pleat.Event, note func(format string, args ...any)) {
 	switch {
 	case e.Kind == pleat.EventEpoch:
 		r.entered++
+		r.Plan = e.Plan
 	case e.Kind == pleat.EventWriting && note != nil:
 		note("pleat: %s writes the digest of messages %d–%d\n", e.Digest.Model, e.Digest.Start+1, e.Digest.End)
 	case e.Kind == pleat.EventWarning:
