@@ -163,9 +163,9 @@ func (n *sourceText) path(t string) bool {
 
 // lacksThings says what a summary lacks that is used as it came and tells nothing of the turns; empty: it does. A
 // refusal may name a file or two in a sentence about something else. So two in five of its words, of a long text
-// six words or a third of their names, must be things of the turns: names, or words that only a part of the turns has.
+// four words, or of few names a third, must be things of the turns: names, or words that only a part of the turns has.
 func (n *sourceText) lacksThings(txt string) string {
-	const parts, local, enough = 8, 2, 6
+	const parts, local, enough = 8, 2, 4
 	turns := n.text.String()[:n.turns]
 	in := make(map[string]uint8) // the parts of the turns that have a word
 	for i := range parts {
