@@ -46,7 +46,9 @@ var (
 	editTools = strings.Fields("edit multiedit str_replace replace edit_file str_replace_editor " +
 		"str_replace_based_edit_tool notebookedit")
 	writeTools = []string{"write", "create", "write_file", "create_file"}
-	patchFile  = regexp.MustCompile(`(?m)^\*\*\* (Add|Update|Delete) File: (.+)$|^\*\*\* Move to: (.+)$`)
+	// removeFolder finds a folder that a command removes with all in it.
+	removeFolder = regexp.MustCompile(`\brm -(?:r|rf|fr) ([\w./-]+)`)
+	patchFile    = regexp.MustCompile(`(?m)^\*\*\* (Add|Update|Delete) File: (.+)$|^\*\*\* Move to: (.+)$`)
 )
 
 // addCalls notes what calls of editing tools did, unless they are shown to have failed.
@@ -85,6 +87,13 @@ func (t trail) addCall(c transcript.ToolCall) {
 		return
 	}
 	p, command := toolcall.ArgText(c, "file_path", "filePath", "path"), toolcall.ArgText(c, "command")
+	for _, m := range removeFolder.FindAllStringSubmatch(command, -1) {
+		for q := range t {
+			if strings.HasPrefix(q, toolcall.CleanPath(m[1])+"/") {
+				t[q] = Deleted
+			}
+		}
+	}
 	switch name := strings.ToLower(c.Name); {
 	case p == "" || command == "view":
 	case command == "create" || slices.Contains(writeTools, name):
