@@ -70,12 +70,6 @@ func (s inner) CurrentView() transcript.View {
 	return held(s.Session, func() transcript.View { return s.st.ViewWithLead() })
 }
 
-func (s inner) RecordSentWhole() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.meter.Sent(s.st.WholeView())
-}
-
 func (s inner) UsedAside(ctx context.Context, m model.Model, u model.Usage) error {
 	usd, _ := m.Cost(u)
 	return s.locked(ctx, func() error {

@@ -35,8 +35,6 @@ type Session interface {
 	// CurrentView returns the newest view without opening an epoch or storing anything. It is for requests
 	// apart from the conversation, such as counting its tokens.
 	CurrentView() transcript.View
-	// RecordSentWhole records that the whole transcript was sent in place of the last view.
-	RecordSentWhole()
 	// UsedAside records what a provider reported for a request that had another prompt than the view.
 	UsedAside(ctx context.Context, m model.Model, u model.Usage) error
 	// Page writes the page that would replace all messages, for a reader who has nothing else.

@@ -147,7 +147,7 @@ func (x *exchange) read(at protocol.Address) (*http.Response, error) {
 	switch {
 	case errors.Is(err, httpbody.ErrTooLarge), errors.Is(err, httpbody.ErrMemory):
 		return x.notTaken(err)
-	case errors.Is(err, httpbody.ErrEncoding) && !o.ObserveOnly: // what cannot be read cannot be kept inside its window
+	case errors.Is(err, httpbody.ErrEncoding): // what cannot be read cannot be kept inside its window
 		body := on.Refuse("invalid_request_error", "pleat cannot read the request: "+err.Error())
 		resp := x.refuse(http.StatusUnsupportedMediaType, body)
 		resp.Header["Accept-Encoding"] = o.Decoders.Names()

@@ -44,8 +44,6 @@ func (rw *Rewriter) rewriteAside(
 		return nil, nil, false, err
 	case !c.track.Tools && !counts:
 		return nil, nil, alone, nil
-	case rw.o.ObserveOnly:
-		return nil, c, false, nil
 	}
 	t, fits := rw.withoutNewFolds(ctx, c, req)
 	return t, c, !fits && !counts, nil
@@ -114,7 +112,7 @@ func (x *exchange) failed(err error) *http.Response {
 	}
 	x.rw.o.Logger.Error("a request could not be rewritten", fault.Log(err)...)
 	x.turn = nil
-	if x.rw.o.ObserveOnly || isNoView(err) { // the provider says what is wrong, in words that the client knows
+	if isNoView(err) { // the provider says what is wrong, in words that the client knows
 		return nil
 	}
 	if errors.As(err, new(*fault.Options)) { // noticed at once, and not when a conversation no longer fits
@@ -157,7 +155,7 @@ func (x *exchange) ownError(err error, about string) (status int, body []byte) {
 	case errors.Is(err, errRounds):
 		log.Warn("a turn was given up", "err", err)
 		return http.StatusBadRequest, x.req.Protocol.Refuse("invalid_request_error", err.Error())
-	case errors.As(err, &big) && !x.rw.o.ObserveOnly:
+	case errors.As(err, &big):
 		log.Warn("a request cannot fit", "err", err)
 		return http.StatusBadRequest, x.req.Protocol.TooLong(int(big.Reported), int(big.Limit))
 	}

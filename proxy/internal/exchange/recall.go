@@ -118,9 +118,9 @@ func (rw *Rewriter) recall(ctx context.Context, t *turn, tool, input string) (te
 // in its cache, and what its thinking is bound to.
 func (o *Options) newMode(req request, before *lineage.Origin) lineage.Mode {
 	switch {
-	case o.Recall == lineage.RecallByFile && !o.ObserveOnly:
+	case o.Recall == lineage.RecallByFile:
 		return lineage.Mode{Recall: lineage.RecallByFile}
-	case o.ObserveOnly, o.Recall == lineage.RecallOff:
+	case o.Recall == lineage.RecallOff:
 		return lineage.Mode{Recall: lineage.RecallOff}
 	case !req.HasTools():
 		return lineage.Mode{Recall: lineage.RecallOff, Why: "its first request has no tools"}

@@ -81,11 +81,7 @@ func (rw *Rewriter) rewrite(
 	// The session returns its view of the transcript. If the view would be too long, it folds, and stores
 	// what it folded before it returns.
 	v, err := t.view(func(s *pleat.Session) (transcript.View, error) {
-		v, err := s.View(ctx, pleat.Turn{Idle: idle, Since: t.since(), Again: sentBefore && !p.Open})
-		if rw.o.ObserveOnly { // so that what the provider reports is about that
-			inside.Of(s).RecordSentWhole()
-		}
-		return v, err
+		return s.View(ctx, pleat.Turn{Idle: idle, Since: t.since(), Again: sentBefore && !p.Open})
 	})
 	if err != nil {
 		return nil, p, err
@@ -200,10 +196,6 @@ func (rw *Rewriter) write(ctx context.Context, t *turn, v transcript.View) error
 	v.DropThinking = v.DropThinking || c.track.Drop
 	if err := c.writeFiles(ctx, rw.o.RecallDir); err != nil {
 		return err
-	}
-	if rw.o.ObserveOnly {
-		t.out = t.req.Body
-		return nil
 	}
 	own, err := c.view(ctx, v, t.req, t.client())
 	if err != nil {

@@ -136,10 +136,9 @@ type Options struct {
 	Report    func(Report)                                 // may be nil
 	Observe   func(ctx context.Context, key store.SessionKey, e pleat.Event)
 
-	ObserveOnly bool
-	Logger      *slog.Logger
-	Now         func() time.Time
-	Decoders    httpbody.Decoders
+	Logger   *slog.Logger
+	Now      func() time.Time
+	Decoders httpbody.Decoders
 
 	Memory, MaxBody            int64
 	MaxEvent, Sessions, Rounds int

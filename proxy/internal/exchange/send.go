@@ -127,7 +127,7 @@ const maxError = 8 << 20
 func (x *exchange) mend(e *model.APIError) (again bool) {
 	tooLong := e.Overflow() && x.retried < max(x.rw.o.Policy.Retries, 1)
 	unbound := e.Kind == model.ErrorThinkingBinding && !x.turn.drop
-	if x.rw.o.ObserveOnly || !tooLong && !unbound || x.turn.conv == nil {
+	if !tooLong && !unbound || x.turn.conv == nil {
 		return false
 	}
 	if tooLong {

@@ -182,7 +182,7 @@ type client struct {
 func (x *exchange) without() float64 {
 	m, _ := x.rw.o.Models.Lookup(x.report.Model)
 	u, t := x.began, x.turn
-	if t == nil || t.size.view == 0 || u.Prompt() == 0 || x.rw.o.ObserveOnly {
+	if t == nil || t.size.view == 0 || u.Prompt() == 0 {
 		return x.report.USD
 	}
 	scale := float64(u.Prompt()) / float64(t.size.view)
@@ -250,9 +250,6 @@ func (x *exchange) charge() {
 		Prompt: int64(u.Prompt()), CacheRead: int64(u.CacheRead),
 		CacheWrite: int64(u.CacheWrite + u.CacheWrite1h), Output: int64(u.Output),
 		USD: r.USD, Without: r.Without, Unpriced: one(!priced && u.Prompt()+u.Output > 0),
-	}
-	if x.rw.o.ObserveOnly { // folds are only planned
-		row.Folded, row.Stored, row.Epochs = 0, 0, 0
 	}
 	x.rw.book.Charge(row)
 }

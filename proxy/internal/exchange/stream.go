@@ -52,7 +52,7 @@ func (x *exchange) stream(resp *http.Response) *http.Response {
 }
 
 func (x *exchange) own() func(name string) bool {
-	if x.turn == nil || !x.req.HasTools() || x.rw.o.ObserveOnly {
+	if x.turn == nil || !x.req.HasTools() {
 		return func(string) bool { return false }
 	}
 	return x.turn.mode.Own
