@@ -51,8 +51,8 @@ func TestBeside(t *testing.T) {
 	arms, err := bench.ArmsByName("three-layer", "none")
 	difftest.Must(t, err)
 	smooth := func(_ context.Context, r *model.Request, _ func(model.Delta)) (model.Reply, error) {
-		file := regexp.MustCompile(`/[\w/]+\.\w+`).FindString(r.Messages[0].Text())
-		return pleattest.Say("Work went on in " + file + ".").Reply, nil
+		files := regexp.MustCompile(`/[\w/]+\.\w+`).FindAllString(r.Messages[0].Text(), -1)
+		return pleattest.Say("Work on " + strings.Join(files, " ")).Reply, nil
 	}
 	rows, err := bench.Compare(t.Context(), bench.SynthSessions(20_000)[:2], bench.Options{
 		Arms: arms, Budgets: []int{8_000}, Summarizer: &bench.Summarizer{Asked: bench.Asked{

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -20,7 +21,10 @@ func TestSummarizer(t *testing.T) {
 	}
 	file := regexp.MustCompile(`[\w.]+\.ts\b`)
 	mdl := &pleattest.Script{Then: func(_ int, req *model.Request) (model.Reply, error) {
-		files := file.FindAllString(pleattest.Text(req.Messages), 5) // what the turns are about
+		files := file.FindAllString(pleattest.Text(req.Messages), -1) // what the turns are about
+		slices.Sort(files)
+		files = slices.Compact(files)
+		files = files[:min(len(files), 5)]
 		return pleattest.Say(
 			"<digest>\n### Findings\n- The build takes long because a jar of marmalade is in the way of " +
 				strings.Join(files, ", ") + ".\n</digest>",
