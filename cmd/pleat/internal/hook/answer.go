@@ -3,6 +3,7 @@ package hook
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -104,6 +105,9 @@ func (h *hook) answer(ctx context.Context, st library.Store, agent agent, event 
 		}
 		if page == "" {
 			return nil, nil
+		}
+		if h.Part > 1 { // they may come in any order
+			page = fmt.Sprintf("[pleat: the page of this conversation goes on, part %d]\n%s", h.Part, page)
 		}
 		return object{"hookSpecificOutput": contextOf("SessionStart", page)}, nil
 	case event != "pre-compact":
